@@ -1925,6 +1925,8 @@ export interface DoctorReport {
   damaged: boolean;
   /** The transaction whose state was checked. */
   asOf: number;
+  /** Only what was written after this transaction was checked; absent if all was. */
+  since?: number;
   /** Counts of what was checked. */
   checked: DoctorChecked;
   /** The first 200 problems, in the order in which they were found. */
@@ -1981,10 +1983,22 @@ export interface ForgetReport {
   lines: number;
   /** Distinct lines that are kept because they are common. */
   commonLines: number;
+  /** Distinct lines that were not looked for in unrelated objects, since no index has them: data. With `everywhere`, none. */
+  unsearchedLines: number;
   /** Sessions whose hosts still hold the text in files of their own. */
   hosts: Array<HostSession>;
   /** The garbage collected afterwards; absent in a dry run. */
   collected?: Garbage;
+}
+
+/** A copy of a store that `backup` made. */
+export interface Backup {
+  /** The newest transaction in it. */
+  txId: number;
+  /** Its versions. */
+  versions: number;
+  /** Bytes of the file. */
+  bytes: number;
 }
 
 /** What was dropped from a store's files, or would be in a dry run. */
@@ -1999,6 +2013,11 @@ export interface Garbage {
   bytesAfter: number;
   /** Whether dropped text stays in the files until the next `gc`, because a process is still reading an older state. */
   waitsForReaders: boolean;
+  /**
+   * Whether the file is one of an earlier version and somebody else has it open. Its free pages then stay, and may still hold
+   * dropped text, until `gc` runs while nobody else has it open.
+   */
+  waitsToBeAlone: boolean;
 }
 
 /** An object that holds forgotten lines. */
@@ -2136,6 +2155,13 @@ export declare class Maintenance {
    */
   exportArchive(options: ExportArchiveOptions): Promise<ExportedArchive>
   /**
+   * Copies the whole store into a file that only its user may read, as it is at one moment, and checks the copy before it is put in
+   * its place. Sessions may go on meanwhile. Put in the place of a store, it goes on from there.
+   *
+   * Rejects with `INVALID_ARGUMENT`, `NOT_PRIVATE`, `FILE`, `NO_SPACE`, `CLOSED`, and with `STORE_CORRUPT` if the store is damaged.
+   */
+  backup(path: string): Promise<Backup>
+  /**
    * Imports the versions of an archive that the store does not have. The whole archive is checked first; if a line is wrong,
    * nothing is written. Versions that the store has are not changed. After an interruption, import the archive again.
    *
@@ -2161,14 +2187,17 @@ export declare class Maintenance {
    * Of a session or a chat, the whole session is forgotten, with chat, system prompt and tool calls. Files that only this session
    * knew lose their texts, but may be stored again.
    *
-   * Rejects with `NOT_FOUND`, `NO_SPACE`, and with `CONFLICT` if other processes write all the time.
+   * Others may write meanwhile: it works in turns of some milliseconds. If it is broken off, doing it again finishes it.
+   *
+   * Rejects with `NOT_FOUND`, `NO_SPACE`.
    */
   forget(target: string, options?: ForgetOptions | undefined | null): Promise<ForgetReport>
   /**
    * Drops contents that nothing refers to, shrinks the file and empties its log. Every version of every object stays. Without
    * `dryRun: false`, only reports what would be dropped.
    *
-   * Needs about as much free space as the file takes. Rejects with `NO_SPACE`.
+   * Others may write meanwhile: it works in turns of some milliseconds. A file of an earlier version is written anew once, which
+   * needs as much space again. Rejects with `NO_SPACE`.
    */
   gc(options?: GcOptions | undefined | null): Promise<Garbage>
   /** Counts objects and measures the file. Reads every page of it. */
@@ -2619,7 +2648,7 @@ export declare class Store {
    * BM25. A chat segment has no text of its own: the type finds the messages of chats that stand in one. Finds identifiers by their parts (`transformContext`, `tool_call_id`, `src/store/sqlite.rs`), and CJK text.
    *
    * `text` holds words, `"phrases"`, `-excluded` words and `prefix*`. A text that has more of them ranks higher. Finds everything that
-   * was committed before the call; what is not indexed yet is indexed first.
+   * was committed before the call; what is not indexed yet is indexed first, for as long as `patienceSeconds`.
    *
    * Rejects with `INVALID_ARGUMENT` if `text` holds no word to search for, and with `UNSUPPORTED` if the store has no index.
    */
@@ -2786,8 +2815,10 @@ export interface DiffOptions {
  * Rejects with `STORE_UNAVAILABLE` (also if there is no such file, if it is another program's database, or if its schema is older
  * than this program's), `STORE_CORRUPT` if it does not begin as a database does, `NOT_PRIVATE`,
  * `NEWER_SCHEMA`, `INVALID_ARGUMENT`.
+ *
+ * `deep`: check everything; otherwise, of a store of more than 2,000 versions, only what was written last. Default: true.
  */
-export declare function doctor(path: string): Promise<DoctorReport>
+export declare function doctor(path: string, deep?: boolean | undefined | null): Promise<DoctorReport>
 
 /**
  * A document, given as JSON, in whose strings what looks like a secret is replaced as by `withoutSecrets`. What was found once is
@@ -3111,6 +3142,8 @@ export interface QueryOptions {
   type?: ObjectType
   /** Largest number of objects, even if the query has a larger `limit`. */
   limit?: number
+  /** Only objects whose ID comes after this one: the next page of a query without `order by` and `offset`. */
+  after?: string
 }
 
 /** Which version to read. */
@@ -3203,6 +3236,11 @@ export interface SearchOptions {
   allVersions?: boolean
   /** Largest number of hits, at least 1. Default: 10. */
   limit?: number
+  /**
+   * How many seconds to bring the index up to date at most; `unindexed` counts what is missing then. Default: until it is up to
+   * date.
+   */
+  patienceSeconds?: number
 }
 
 /** What a session is opened with. */

@@ -100,7 +100,7 @@ describe("the exports", () => {
       "track",
       "unname",
     ]);
-    const maintenance = ["doctor", "exportArchive", "forget", "gc", "importArchive", "stats"];
+    const maintenance = ["backup", "doctor", "exportArchive", "forget", "gc", "importArchive", "stats"];
     expect(methodsOf(addon.Maintenance.prototype)).toEqual(maintenance);
     expect(methodsOf(addon.SharedStore.prototype)).toEqual([
       "look",

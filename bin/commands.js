@@ -1,4 +1,5 @@
 // The commands, in the order of `palimpsest --help`. To add one, add a file in `commands/`, a line here, and a row in the documents.
+import { backup } from "./commands/backup.js";
 import { context } from "./commands/context.js";
 import { diff } from "./commands/diff.js";
 import { doctor } from "./commands/doctor.js";
@@ -42,6 +43,7 @@ export const commands = [
   pool,
   memory,
   trust,
+  backup,
   exportArchive,
   importArchive,
   sync,

@@ -12,10 +12,14 @@ import { pairs } from "../lib/table.js";
 /** @type {import("../lib/arguments.js").Command} */
 export const doctor = {
   name: "doctor",
-  usage: "[--set-aside [--force]]",
+  usage: "[--deep] [--set-aside [--force]]",
   summary: "Check the store, the settings, and what hosts load",
   arguments: [0, 0],
   options: {
+    deep: {
+      type: "boolean",
+      text: "check everything in the store; without this, of a large one, what was written last",
+    },
     "set-aside": {
       type: "boolean",
       text: "rename a damaged store to NAME.corrupt-N, so that the next session creates a new one",
@@ -26,7 +30,7 @@ export const doctor = {
     "Only reads, unless --set-aside is given. Asks the server of a shared store, if the settings name one. Exit code 1 if something is wrong.",
   ],
   json: "{ healthy: boolean, store: DoctorReport | null, sharing: { by: string, url: string, server: SharedServer | null, tokenFile: string | null, status: SharingStatus | null }[], installation: { version: string, addon: string | null, node: string, platform: string, pi: string | null, loadedFrom: { source: string, version: string | null }[], enabled: boolean | null, log: { file: string, failures: number, newest: string | null }, openclaw: { stateDir: string, version: string | null, engine: string | null, enabled: boolean, store: string | null, log: { file: string, failures: number, newest: string | null } } | null, findings: { kind: string, problem: string, advice: string }[] } }; with --set-aside { path: string, setAside: string }",
-  examples: ["palimpsest doctor", "palimpsest doctor --json"],
+  examples: ["palimpsest doctor", "palimpsest doctor --deep", "palimpsest doctor --json"],
   async run(given) {
     const force = given.values.force === true;
     if (force && given.values["set-aside"] !== true) {
@@ -68,7 +72,7 @@ async function checked(given, openclawStore) {
   const own = await storePath(given);
   const path = existsSync(own) || openclawStore === null || !existsSync(openclawStore) ? own : openclawStore;
   const isNamed = given.store !== undefined || Boolean(process.env.PALIMPSEST_STORE);
-  return isNamed || existsSync(path) ? withProgress("checking", () => check(path)) : null;
+  return isNamed || existsSync(path) ? withProgress("checking", () => check(path, given.values.deep === true)) : null;
 }
 
 /** @type {Awaited<ReturnType<typeof lookAtSharing>>} */
@@ -99,6 +103,11 @@ async function print(healthy, store, sharing, installation) {
     const where = [object, txId === undefined ? undefined : `@${txId}`].filter(Boolean).join("");
     await write(`\n${kind}${where === "" ? "" : ` ${where}`}: ${problem}\n  ${advice}\n`);
   }
+  await write(
+    store?.since === undefined
+      ? ""
+      : `\nchecked what was written since transaction ${store.since}; --deep checks everything\n`,
+  );
   const more = store?.moreFindings ?? 0;
   await write(more > 0 ? `\nand ${more} more\n` : "");
   const logs = [installation.log, ...(installation.openclaw === null ? [] : [installation.openclaw.log])];

@@ -4,6 +4,7 @@ import { write, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { findObject, forNames, withStore } from "../lib/store.js";
 import { pairs, shownId, writeTable } from "../lib/table.js";
+import { waiting } from "./gc.js";
 
 /** Other objects that are listed for people; `--json` has all. */
 const shownHolders = 20;
@@ -22,7 +23,7 @@ export const forget = {
     yes: { type: "boolean", text: "do it; without this, only report what would happen" },
   },
   notes: [
-    "Removes contents, fields, items and nicknames, and the text in the search index and in call records, from the file on disk too. Hashes stay, so that the text is not stored again. Forgetting a session includes its chat, system prompt and tool calls, and the text of files that no other session knows; reading such a file stores it again. The host's own session file still holds the text; remove it yourself.",
+    "Removes contents, fields, items and nicknames, and the text in the search index and in call records, from the file on disk too. Hashes stay, so that the text is not stored again. Forgetting a session includes its chat, system prompt and tool calls, and the text of files that no other session knows; reading such a file stores it again. Sessions may go on meanwhile; broken off, it is finished by running it again. It does not reach the host's own session file, backups, and archives that you exported: remove these yourself. A shared store follows with the next `palimpsest sync push`.",
   ],
   json: "ForgetReport",
   examples: ["palimpsest forget 0189ab12-5c01", "palimpsest forget .env --everywhere --yes"],
@@ -71,5 +72,6 @@ async function print(report) {
   if (collected?.waitsForReaders) {
     await write("\nAnother process reads an older state: run `palimpsest gc --yes` when it is done.\n");
   }
+  await write(collected?.waitsToBeAlone ? `\n${waiting}\n` : "");
   await write(dryRun ? "\nNothing was changed: add --yes to do it.\n" : "");
 }

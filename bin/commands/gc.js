@@ -4,6 +4,10 @@ import { withProgress } from "../lib/progress.js";
 import { withStore } from "../lib/store.js";
 import { pairs } from "../lib/table.js";
 
+/** What to do where the file of an earlier version keeps its free pages. */
+export const waiting =
+  "Free parts of the file may still hold what was dropped: end all sessions, then run `palimpsest gc --yes`.";
+
 /** @type {import("../lib/arguments.js").Command} */
 export const gc = {
   name: "gc",
@@ -12,7 +16,7 @@ export const gc = {
   arguments: [0, 0],
   options: { yes: { type: "boolean", text: "do it; without this, only report what would be dropped" } },
   notes: [
-    "Every version of every object stays. Rewrites the file to return free space to the file system, which needs about as much space again while it runs.",
+    "Every version of every object stays. Free space goes back to the file system. Sessions may go on meanwhile. A file of an earlier version is written anew once, which needs about as much space again and that no session is open.",
   ],
   json: "Garbage & { dryRun: boolean }",
   examples: ["palimpsest gc --yes"],
@@ -36,6 +40,7 @@ export const gc = {
         await write(
           found.waitsForReaders ? "Another process reads an older state: run it again when it is done.\n" : "",
         );
+        await write(found.waitsToBeAlone ? `${waiting}\n` : "");
         await write(dryRun ? "Nothing was changed: add --yes to do it.\n" : "");
       },
       { access: dryRun ? "read" : "write" },

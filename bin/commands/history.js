@@ -38,7 +38,9 @@ export const history = {
           ...(moved ? [version.source?.path ?? version.id] : []),
         ]);
         const more = [...(isOther ? ["STORE"] : []), ...(moved ? ["PATH"] : [])];
-        await writeTable(["TX", "TIME", "HASH", "SIZE", ...more], rows, ["TIME", "SIZE", ...more, "TX", "HASH"]);
+        await writeTable(["TX", "TIME", "HASH", "SIZE", ...more], rows, {
+          order: ["TIME", "SIZE", ...more, "TX", "HASH"],
+        });
       },
       { needed: forNames },
     );

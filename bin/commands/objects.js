@@ -2,10 +2,13 @@
 
 import { size, types, whatAndWhence } from "../../lib/describe.js";
 import { text, wholeNumber } from "../lib/arguments.js";
-import { noteNothing, writeJson } from "../lib/output.js";
+import { noteNothing, writeJsonList } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { withStore } from "../lib/store.js";
 import { shownId, shownTime, writeTable } from "../lib/table.js";
+
+/** Objects that are read at once. */
+const pageObjects = 1_000;
 
 /** @type {import("../lib/arguments.js").Command} */
 export const objects = {
@@ -34,25 +37,55 @@ export const objects = {
     await withStore(
       given,
       async (store) => {
-        const found = await withProgress("reading", () => store.query(text(given, "query") ?? "", options));
+        const pages = inPages(store, text(given, "query") ?? "", options);
         if (given.json) {
-          return writeJson({ objects: found });
+          return writeJsonList("objects", pages);
         }
-        if (found.length === 0) {
+        let isFirst = true;
+        for await (const found of pages) {
+          const rows = found.map((version) => [
+            shownId(version.id),
+            version.type,
+            String(version.txId),
+            shownTime(version.systemTime),
+            size(version),
+            whatAndWhence(version, store),
+          ]);
+          const order = ["WHAT", "TYPE", "SIZE", "TIME", "TX", "ID"];
+          await writeTable(["ID", "TYPE", "TX", "TIME", "SIZE", "WHAT"], rows, { order, continued: !isFirst });
+          isFirst = false;
+        }
+        if (isFirst) {
           await noteNothing("nothing found");
         }
-        const rows = found.map((version) => [
-          shownId(version.id),
-          version.type,
-          String(version.txId),
-          shownTime(version.systemTime),
-          size(version),
-          whatAndWhence(version, store),
-        ]);
-        const order = ["WHAT", "TYPE", "SIZE", "TIME", "TX", "ID"];
-        await writeTable(["ID", "TYPE", "TX", "TIME", "SIZE", "WHAT"], rows, order);
       },
       { access: text(given, "query") === undefined ? "read" : "refresh" },
     );
   },
 };
+
+/**
+ * What a query finds, page by page where it is in the order of IDs: a store of many objects takes no more memory than one of few.
+ * @param {import("../../index.js").Store} store
+ * @param {string} query
+ * @param {import("../../index.js").QueryOptions} options
+ * @returns {AsyncGenerator<import("../../index.js").Version[]>}
+ */
+async function* inPages(store, query, options) {
+  const isOrdered = /\b(order|limit|offset)\b/i.test(query);
+  let left = options.limit ?? Number.POSITIVE_INFINITY;
+  /** @type {string | undefined} */
+  let after;
+  do {
+    const limit = isOrdered ? options.limit : Math.min(left, pageObjects);
+    const page = await withProgress("reading", () => store.query(query, { ...options, limit, after }));
+    if (page.length > 0) {
+      yield page;
+    }
+    left -= page.length;
+    after = page.at(-1)?.id;
+    if (isOrdered || page.length < pageObjects) {
+      return;
+    }
+  } while (left > 0);
+}

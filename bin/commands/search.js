@@ -9,6 +9,9 @@ import { oneLine, shownId } from "../lib/table.js";
 
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
 
+/** Seconds that a search brings the index up to date at most, where that was not done as the store was written. */
+const patience = 1;
+
 /** Characters of a tool call and its arguments that a terminal shows. */
 const shownTitle = 80;
 
@@ -47,6 +50,7 @@ export const search = {
           pathPrefix: path === undefined ? undefined : resolve(path),
           allVersions: given.values["all-versions"] === true,
           limit,
+          patienceSeconds: patience,
         };
         const found = await withProgress("searching", () => store.search(given.positionals.join(" "), options));
         if (given.json) {
@@ -65,7 +69,7 @@ export const search = {
         }
         if (found.unindexed > 0) {
           await writeError(
-            `palimpsest: ${plural(found.unindexed, "version")} not searched: the store cannot be written\n`,
+            `palimpsest: ${plural(found.unindexed, "version")} not searched yet: each search indexes more, a session all\n`,
           );
         }
       },

@@ -50,7 +50,7 @@ export const sessions = {
       ]);
       const headings = ["SESSION", "CALLS", "UPDATED", "TITLE", "FOLDER", "STATE", "HARNESS", "STARTED", "ORIGIN"];
       const order = ["TITLE", "CALLS", "UPDATED", "SESSION", "FOLDER", "STATE", "HARNESS", "STARTED", "ORIGIN"];
-      await writeTable(headings, rows, order);
+      await writeTable(headings, rows, { order });
     });
   },
 };

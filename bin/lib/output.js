@@ -53,6 +53,24 @@ export function writeJson(document) {
 }
 
 /**
+ * Writes a JSON document with one list, as its pages come.
+ * @param {string} name the list's
+ * @param {AsyncIterable<unknown[]>} pages
+ */
+export async function writeJsonList(name, pages) {
+  // Nothing before the first page: an error in its place is a document too.
+  const begin = `{\n  ${JSON.stringify(name)}: [`;
+  let before = begin;
+  for await (const page of pages) {
+    for (const element of page) {
+      await write(`${before}\n    ${JSON.stringify(element, null, 2).replaceAll("\n", "\n    ")}`);
+      before = ",";
+    }
+  }
+  await write(before === begin ? `${begin}]\n}\n` : "\n  ]\n}\n");
+}
+
+/**
  * Text in a style, if stdout is a terminal and NO_COLOR is not set.
  * @param {Parameters<typeof styleText>[0]} style
  * @param {string} text

@@ -12,11 +12,11 @@ const defaultColumns = 80;
 /**
  * @param {string[]} headings
  * @param {string[][]} rows
- * @param {string[]} order the headings as a person wants them, on a terminal: where the row is too wide, the first column is cut to half of the width,
- *   and then the row. Columns
- *   that say nothing are left out there
+ * @param {{ order?: string[], continued?: boolean }} [options] `order`: the headings as a person wants them on a terminal, where columns
+ *   that say nothing are left out; a row that is too wide loses of its first column down to half of the width, then its end. `continued`:
+ *   these are further rows of a table, without its headings
  */
-export async function writeTable(headings, rows, order = headings) {
+export async function writeTable(headings, rows, { order = headings, continued = false } = {}) {
   if (!isTerminal()) {
     await write(rows.map((row) => `${row.map(oneLine).join("\t")}\n`).join(""));
     return;
@@ -34,14 +34,9 @@ export async function writeTable(headings, rows, order = headings) {
   const shown = columns.map((cells, at) =>
     cells.map((cell) => padded(cut(cell, widths[at]), widths[at], isFigures(cells))),
   );
-  const lines = shown[0].map((_, row) =>
-    shown
-      .map((cells) => cells[row])
-      .join("  ")
-      .trimEnd(),
-  );
-  const texts = lines.map((line) => [...line].slice(0, width).join(""));
-  await write(`${[styled("bold", texts[0]), ...texts.slice(1)].join("\n")}\n`);
+  const lines = shown[0].map((_, row) => shown.map((cells) => cells[row]).join("  "));
+  const [head, ...texts] = lines.map((line) => [...line.trimEnd()].slice(0, width).join(""));
+  await write(`${[...(continued ? [] : [styled("bold", head)]), ...texts].join("\n")}\n`);
 }
 
 /** Whether all cells under a heading are figures, which stand at the right. @param {string[]} cells */

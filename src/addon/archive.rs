@@ -101,6 +101,16 @@ impl Maintenance {
         })
     }
 
+    /// Copies the whole store into a file that only its user may read, as it is at one moment, and checks the copy before it is put in
+    /// its place. Sessions may go on meanwhile. Put in the place of a store, it goes on from there.
+    ///
+    /// Rejects with `INVALID_ARGUMENT`, `NOT_PRIVATE`, `FILE`, `NO_SPACE`, `CLOSED`, and with `STORE_CORRUPT` if the store is damaged.
+    #[napi(ts_args_type = "path: string", ts_return_type = "Promise<Backup>")]
+    pub fn backup(&self, path: Given<String>) -> AsyncTask<Blocking<Answer>> {
+        let core = self.core.clone();
+        answering(move || core.backup(Path::new(&path.named("path")?)))
+    }
+
     /// Imports the versions of an archive that the store does not have. The whole archive is checked first; if a line is wrong,
     /// nothing is written. Versions that the store has are not changed. After an interruption, import the archive again.
     ///

@@ -17,10 +17,16 @@ use store::doctor;
 /// Rejects with `STORE_UNAVAILABLE` (also if there is no such file, if it is another program's database, or if its schema is older
 /// than this program's), `STORE_CORRUPT` if it does not begin as a database does, `NOT_PRIVATE`,
 /// `NEWER_SCHEMA`, `INVALID_ARGUMENT`.
-#[napi(ts_args_type = "path: string", ts_return_type = "Promise<DoctorReport>")]
-pub fn doctor(path: Given<String>) -> AsyncTask<Blocking<Answer>> {
+///
+/// `deep`: check everything; otherwise, of a store of more than 2,000 versions, only what was written last. Default: true.
+#[napi(
+    ts_args_type = "path: string, deep?: boolean | undefined | null",
+    ts_return_type = "Promise<DoctorReport>"
+)]
+pub fn doctor(path: Given<String>, deep: Given<Option<bool>>) -> AsyncTask<Blocking<Answer>> {
     answering(move || {
-        doctor::check_file(Path::new(&path.named("path")?)).map(|report| reported(&report))
+        let deep = deep.named("deep")?.unwrap_or(true);
+        doctor::check_file(Path::new(&path.named("path")?), deep).map(|report| reported(&report))
     })
 }
 

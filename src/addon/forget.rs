@@ -35,7 +35,9 @@ impl Maintenance {
     /// Of a session or a chat, the whole session is forgotten, with chat, system prompt and tool calls. Files that only this session
     /// knew lose their texts, but may be stored again.
     ///
-    /// Rejects with `NOT_FOUND`, `NO_SPACE`, and with `CONFLICT` if other processes write all the time.
+    /// Others may write meanwhile: it works in turns of some milliseconds. If it is broken off, doing it again finishes it.
+    ///
+    /// Rejects with `NOT_FOUND`, `NO_SPACE`.
     #[napi(
         ts_args_type = "target: string, options?: ForgetOptions | undefined | null",
         ts_return_type = "Promise<ForgetReport>"
@@ -61,7 +63,8 @@ impl Maintenance {
     /// Drops contents that nothing refers to, shrinks the file and empties its log. Every version of every object stays. Without
     /// `dryRun: false`, only reports what would be dropped.
     ///
-    /// Needs about as much free space as the file takes. Rejects with `NO_SPACE`.
+    /// Others may write meanwhile: it works in turns of some milliseconds. A file of an earlier version is written anew once, which
+    /// needs as much space again. Rejects with `NO_SPACE`.
     #[napi(
         ts_args_type = "options?: GcOptions | undefined | null",
         ts_return_type = "Promise<Garbage>"

@@ -9,7 +9,7 @@ use super::objects::object_type;
 use super::store::Store;
 use super::version::{At, all_described, selector};
 use base::error::{Error, Result};
-use base::object::{AsOf, VersionSelector};
+use base::object::{AsOf, ObjectId, VersionSelector};
 use store::Query;
 
 /// How to answer a query.
@@ -25,6 +25,8 @@ pub struct QueryOptions {
     pub kind: Option<String>,
     /// Largest number of objects, even if the query has a larger `limit`.
     pub limit: Option<u32>,
+    /// Only objects whose ID comes after this one: the next page of a query without `order by` and `offset`.
+    pub after: Option<String>,
 }
 
 #[napi]
@@ -56,6 +58,10 @@ impl Store {
             let query = Query::parse(&query.named("query")?)?;
             let kind = options.kind.as_deref().map(object_type).transpose()?;
             let query = query.within(kind, options.limit.map(u64::from));
+            let query = match options.after {
+                Some(after) => query.after(&ObjectId::new(after))?,
+                None => query,
+            };
             let query = Query { at: as_of(options.at)?, ..query };
             all_described(&store, &store.query(&query)?)
         })

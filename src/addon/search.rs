@@ -1,6 +1,7 @@
 //! Full-text search: `Store.search`.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
@@ -10,7 +11,7 @@ use super::argument::Given;
 use super::blocking::{Answer, Blocking, answering};
 use super::objects::object_type;
 use super::store::Store;
-use base::error::Result;
+use base::error::{Error, Result};
 use base::object::session_name;
 use store::{FoundIn, SearchHit, SearchQuery, SearchResults, SnippetLine};
 
@@ -29,6 +30,9 @@ pub struct SearchOptions {
     pub all_versions: Option<bool>,
     /// Largest number of hits, at least 1. Default: 10.
     pub limit: Option<u32>,
+    /// How many seconds to bring the index up to date at most; `unindexed` counts what is missing then. Default: until it is up to
+    /// date.
+    pub patience_seconds: Option<f64>,
 }
 
 #[napi]
@@ -37,7 +41,7 @@ impl Store {
     /// BM25. A chat segment has no text of its own: the type finds the messages of chats that stand in one. Finds identifiers by their parts (`transformContext`, `tool_call_id`, `src/store/sqlite.rs`), and CJK text.
     ///
     /// `text` holds words, `"phrases"`, `-excluded` words and `prefix*`. A text that has more of them ranks higher. Finds everything that
-    /// was committed before the call; what is not indexed yet is indexed first.
+    /// was committed before the call; what is not indexed yet is indexed first, for as long as `patienceSeconds`.
     ///
     /// Rejects with `INVALID_ARGUMENT` if `text` holds no word to search for, and with `UNSUPPORTED` if the store has no index.
     #[napi(
@@ -66,6 +70,9 @@ fn search_query(text: String, options: SearchOptions) -> Result<SearchQuery> {
     query.filter.path_prefix = options.path_prefix;
     query.filter.all_versions = options.all_versions.unwrap_or(false);
     query.limit = options.limit.map_or(query.limit, |limit| limit as usize);
+    let seconds = options.patience_seconds.map(Duration::try_from_secs_f64).transpose();
+    query.patience =
+        seconds.map_err(|_| Error::argument("patienceSeconds", "must be at least 0"))?;
     Ok(query)
 }
 

@@ -132,6 +132,8 @@ pub fn open_session(
         let deadline = Deadline::new("session", settings.deadline() * OPENING);
         let (session, sharing) = deadline.wait_for(Late::Written, move || {
             let options = core_options(&store, options)?;
+            // Without a thread for it, questions bring the indexes up to date.
+            let _ = store.keep_indexes();
             let tracks = options.settings.track;
             let mut session = LiveSession::open(store.clone(), options)?;
             if tracks {

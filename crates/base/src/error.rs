@@ -254,6 +254,12 @@ pub enum Error {
         /// The file or folder as named.
         path: PathBuf,
     },
+    /// A part of the store is not in an index yet.
+    #[error("{versions} versions are not in the search index yet")]
+    NotIndexed {
+        /// How many.
+        versions: u64,
+    },
     /// Another process keeps writing to a memory folder.
     #[error("another process has been writing to the memory in `{}` for too long", folder.display())]
     MemoryBusy {
@@ -424,6 +430,7 @@ impl Error {
             Self::OutsideProject { .. } => {
                 "put the memory itself into the project's `.pi/memory`, in place of the link"
             }
+            Self::NotIndexed { .. } => "a session at work goes on with it",
             Self::MemoryBusy { .. } => "try again when the other process is done",
             Self::Secret { .. } => "say where the secret is kept instead",
             Self::NoOperation { .. } => "`waiting` in the place of this command lists what waits, with its IDs",

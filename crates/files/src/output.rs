@@ -89,6 +89,13 @@ impl Output {
         &mut self.file
     }
 
+    /// Where the file is until it is finished, for what writes by a path; `None` if the output is
+    /// written in place.
+    pub fn path_beside(&self) -> Option<PathBuf> {
+        let temporary = &self.beside.as_ref()?.temporary;
+        Some(std::path::absolute(&self.path).ok()?.with_file_name(temporary))
+    }
+
     /// Moves the file to its place once it is on the disk.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ mod items;
 mod references;
 mod report;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use self::references::References;
@@ -18,6 +19,9 @@ use base::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, RedactionReason, 
 /// pages may show any number as the last transaction.
 const SINGLE_STEPS: u32 = 1_000;
 
+/// Versions that a check of the newest looks at: those of some ten sessions.
+const NEWEST_VERSIONS: usize = 2_000;
+
 /// Versions, objects or contents read at a time.
 const PAGE: usize = 200;
 
@@ -28,13 +32,31 @@ const PAGE: usize = 200;
 /// # Errors
 /// `CLOSED`; `UNSUPPORTED` for a shared store. Unreadable data is a finding, not an error.
 pub fn check(store: &Store) -> Result<Report> {
+    examined(store, TxId(0))
+}
+
+/// As [`check`], but of what was written last alone, in a store of more than [`NEWEST_VERSIONS`]:
+/// takes the same time however much has piled up.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_newest(store: &Store) -> Result<Report> {
+    let upkeep = store.upkeep("`doctor`")?;
+    // A store in which that cannot be read is looked at as a whole.
+    let since = upkeep.before_newest(NEWEST_VERSIONS).unwrap_or_default();
+    examined(store, since.unwrap_or(TxId(0)))
+}
+
+fn examined(store: &Store, since: TxId) -> Result<Report> {
     let upkeep = store.upkeep("`doctor`")?;
     let mut report = Report::new(store.path());
     report.store_id = Some(store.id().to_owned());
     let mut examination = Examination {
         store,
         upkeep,
+        since,
         until: TxId(i64::MAX),
+        met: BTreeMap::new(),
         references: References::new(store),
         report,
     };
@@ -43,22 +65,35 @@ pub fn check(store: &Store) -> Result<Report> {
         Err(error) => examination.add(FindingKind::File, None, None, &error)?,
     }
     examination.report.as_of = examination.until;
-    examination.file()?;
-    examination.contents()?;
+    let all = since == TxId(0);
+    if all {
+        examination.file()?;
+        examination.contents()?;
+    } else {
+        examination.report.since = Some(since);
+    }
+    examination.lost()?;
     examination.versions()?;
-    for kind in ObjectType::ALL {
-        examination.objects(kind)?;
+    if all {
+        for kind in ObjectType::ALL {
+            examination.objects(kind)?;
+        }
+    } else {
+        for envelope in std::mem::take(&mut examination.met).into_values() {
+            examination.object(&envelope)?;
+        }
     }
     Ok(examination.report)
 }
 
-/// Checks the store at `path` without changing it. A store too damaged to open gives a report with
+/// Checks the store at `path` without changing it: all of it, or, unless `deep`, what was written
+/// last. A store too damaged to open gives a report with
 /// that one finding.
 ///
 /// # Errors
 /// Those of [`SqliteBackend::open_read_only`]; `STORE_CORRUPT` only for a file that does not begin
 /// like a database.
-pub fn check_file(path: &Path) -> Result<Report> {
+pub fn check_file(path: &Path, deep: bool) -> Result<Report> {
     let path = path.to_string_lossy();
     let store = match Store::open_read_only(&path) {
         Ok(store) => store,
@@ -69,7 +104,7 @@ pub fn check_file(path: &Path) -> Result<Report> {
         }
         Err(error) => return Err(error),
     };
-    let report = check(&store)?;
+    let report = if deep { check(&store) } else { check_newest(&store) }?;
     store.close()?;
     Ok(report)
 }
@@ -81,7 +116,7 @@ pub fn check_file(path: &Path) -> Result<Report> {
 /// `INVALID_ARGUMENT` if nothing in it is damaged; those of [`SqliteBackend::set_aside`] and
 /// [`check_file`].
 pub fn set_aside(path: &Path, force: bool) -> Result<PathBuf> {
-    if !force && !check_file(path)?.is_damaged() {
+    if !force && !check_file(path, true)?.is_damaged() {
         let problem =
             "is a store in which nothing is damaged; it is set aside only if that is forced";
         return Err(Error::argument("path", problem));
@@ -93,8 +128,12 @@ pub fn set_aside(path: &Path, force: bool) -> Result<PathBuf> {
 struct Examination<'a> {
     store: &'a Store,
     upkeep: &'a dyn Upkeep,
+    /// Only later transactions are checked.
+    since: TxId,
     /// Later transactions are not checked.
     until: TxId,
+    /// Objects of the versions that were checked, unless all are.
+    met: BTreeMap<ObjectId, Envelope>,
     references: References<'a>,
     report: Report,
 }
@@ -129,6 +168,11 @@ impl Examination<'_> {
             }
             Err(error) => self.add(FindingKind::File, None, None, &error)?,
         }
+        Ok(())
+    }
+
+    /// Reports transactions that went missing.
+    fn lost(&mut self) -> Result<()> {
         match self.store.lost() {
             Ok(all) => {
                 for lost in all {
@@ -185,7 +229,7 @@ impl Examination<'_> {
 
     /// Checks every version, in the order of writing.
     fn versions(&mut self) -> Result<()> {
-        let (mut after, mut limit, mut time) = (TxId(0), PAGE, Timestamp(i64::MIN));
+        let (mut after, mut limit, mut time) = (self.since, PAGE, Timestamp(i64::MIN));
         let mut unreadable: Option<(TxId, Error)> = None;
         let mut failures = 0_u32;
         while after < self.until {
@@ -241,6 +285,9 @@ impl Examination<'_> {
     fn version(&mut self, version: &Version) -> Result<()> {
         let (id, tx_id) = (&version.envelope.id, version.tx_id);
         self.report.checked.versions += 1;
+        if self.since > TxId(0) {
+            self.met.insert(id.clone(), version.envelope.clone());
+        }
         if let Err(error) = self.verify(version) {
             self.add(FindingKind::Version, Some(id), Some(tx_id), &error)?;
         }

@@ -21,20 +21,24 @@
 //! - paths of files that stay; when a session is forgotten, also lines of files and system prompts
 //!   that stay.
 
+mod find;
 mod lines;
 mod plan;
 mod scan;
 mod targets;
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use self::plan::Plan;
-use super::{Expected, Garbage, Store};
-use base::error::{Error, Result};
+use self::targets::Targets;
+use super::{Expected, Garbage, Replacement, Store};
+use base::error::Result;
 use base::object::{Envelope, ObjectId, ObjectType, Payload, Source, file_fields};
 
-/// How often to replan if somebody writes in between.
-const TRIES: usize = 5;
+/// How long to bring each index up to date first.
+const INDEX_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Options of forgetting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +84,9 @@ pub struct ForgetReport {
     pub lines: u64,
     /// Number of distinct lines that stay because they are common.
     pub common_lines: u64,
+    /// Number of distinct lines that were not looked for in unrelated objects, because the search
+    /// index has nothing of them: data, such as a key of 64 characters. With `everywhere`, none.
+    pub unsearched_lines: u64,
     /// Sessions concerned. The host's own files still hold their text.
     pub hosts: Vec<HostSession>,
     /// What was dropped from the files afterwards; `None` in a dry run.
@@ -122,31 +129,36 @@ impl Store {
     /// Forgets an object. For a session or chat, forgets the session with its chat, system prompt
     /// and tool calls, and the texts of files that only it knows; such files may be stored again.
     /// Afterwards the text is in no byte of the store's files, unless the report lists holders or
-    /// says that a reader kept the log. In that case [`Self::gc`] finishes the work.
+    /// says that somebody kept the log or the file's free pages. In that case [`Self::gc`] finishes
+    /// the work.
+    ///
+    /// Others may write meanwhile; what they show again passes through. If it is broken off, doing
+    /// it again finishes it: what says where the text stands goes last.
     ///
     /// # Errors
-    /// `NOT_FOUND`; `CONFLICT` if others keep writing; `NO_SPACE` if the file cannot be rewritten:
-    /// the text is then unreachable but still on disk, until [`Self::gc`] succeeds.
+    /// `NOT_FOUND`; `NO_SPACE`.
     pub fn forget(&self, target: &ObjectId, options: ForgetOptions) -> Result<ForgetReport> {
-        let mut conflict = None;
-        for _ in 0..TRIES {
-            let (newest, _) = self.backend().newest()?;
-            let Plan { mut report, replacements, banned, emptied } =
-                Plan::make(self, target, options)?;
-            if options.dry_run {
-                return Ok(report);
-            }
-            match self.upkeep("`forget`")?.replace(&replacements, &banned, newest) {
-                Err(error @ Error::Conflict { .. }) => conflict = Some(error),
-                Err(error) => return Err(error),
-                Ok(()) => {
-                    self.put_unread(emptied)?;
-                    report.collected = Some(self.upkeep("`gc`")?.collect()?);
-                    return Ok(report);
-                }
-            }
+        let upkeep = self.upkeep("`forget`")?;
+        // What the indexes lack is read whole. Where they cannot be written, that is all of it.
+        let patience = Some(INDEX_PATIENCE);
+        let _ = upkeep.search_index().catch_up(patience);
+        let _ = upkeep.relation_index().catch_up(patience);
+        let targets = Targets::of(self, target, options)?;
+        let (before, _) = self.newest()?;
+        let mut plan = Plan::make(self, &targets, options)?;
+        if options.dry_run {
+            return Ok(plan.report);
         }
-        Err(conflict.unwrap_or_else(|| Error::internal("nothing was tried")))
+        // From here on nobody adds to them, and the rest is not in the way of anybody.
+        let marks = targets.ids.iter().map(|id| Replacement::Forgotten { id: id.clone() });
+        upkeep.replace(&marks.collect::<Vec<_>>(), &plan.banned)?;
+        if self.newest()?.0 != before {
+            plan = Plan::make(self, &targets, options)?;
+        }
+        upkeep.replace(&plan.replacements, &plan.banned)?;
+        self.put_unread(targets.emptied)?;
+        plan.report.collected = Some(upkeep.collect()?);
+        Ok(plan.report)
     }
 
     /// Gives files a version without content, so that the next put differs from it and is stored.

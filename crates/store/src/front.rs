@@ -5,6 +5,7 @@ use std::any::Any;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::derived::Derived;
 use super::query::{Query, QueryField, unknown};
@@ -19,6 +20,9 @@ use base::object::{
     VersionSelector, metadata_view,
 };
 use serde_json::Value;
+
+/// How long a question about links waits for an index that a thread brings up to date.
+const LINKS_PATIENCE: Duration = Duration::from_millis(100);
 
 /// Gives the time for writes.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -318,14 +322,29 @@ impl Store {
         self.backend.upkeep().map_or(Ok(Vec::new()), Upkeep::lost)
     }
 
-    /// The index of relations, up to date with the store.
+    /// The index of relations, up to date with the store as far as a thread that keeps it is.
     ///
     /// # Errors
     /// `UNSUPPORTED` if the backend has none; `READ_ONLY`, `NO_SPACE` if it cannot be filled.
     pub fn relations(&self) -> Result<&dyn RelationIndex> {
         let index = self.upkeep("index of relations")?.relation_index();
-        index.catch_up()?;
+        // A call waits for what was written last, never for all of a store from before.
+        index.catch_up(self.keeps_indexes().then_some(LINKS_PATIENCE))?;
         Ok(index)
+    }
+
+    /// Keeps the indexes up to date from now on, on a thread of its own, a little after each
+    /// commit. A store in memory is left to its questions.
+    ///
+    /// # Errors
+    /// `UNSUPPORTED` for a shared store; those of opening the file once more.
+    pub fn keep_indexes(&self) -> Result<()> {
+        self.upkeep("keeping indexes")?.keep_indexes()
+    }
+
+    /// Whether [`Self::keep_indexes`] is at work.
+    pub(super) fn keeps_indexes(&self) -> bool {
+        self.backend.upkeep().is_some_and(Upkeep::keeps_indexes)
     }
 
     /// The operations that only a local store supports. `what`: the requested operation.

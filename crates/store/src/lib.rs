@@ -6,6 +6,7 @@
 
 pub mod archive;
 mod backend;
+mod backup;
 mod derived;
 mod diff;
 pub mod doctor;
@@ -32,6 +33,7 @@ pub use archive::{
 };
 pub use archive::{MAX_WINDOW_LOG, max_expanded};
 pub use backend::Backend;
+pub use backup::Backup;
 pub use diff::{DEFAULT_DIFF_CONTEXT, Difference};
 pub use forget::{ForgetOptions, ForgetReport, Holder, HostSession};
 pub use front::{Clock, Store};

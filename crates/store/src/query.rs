@@ -42,7 +42,7 @@ pub use self::field::{FieldPaths, QueryField, unknown};
 pub(super) use self::fit::{key_of, values_in};
 pub use self::glob::Glob;
 use base::error::{Error, Result};
-use base::object::{AsOf, FieldPath, ObjectType, Timestamp};
+use base::object::{AsOf, FieldPath, ObjectId, ObjectType, Timestamp};
 
 /// Most tests in a query, far below SQLite's limits on an expression.
 const MAX_TESTS: usize = 200;
@@ -179,6 +179,21 @@ impl Query {
         }
         self.limit = self.limit.into_iter().chain(limit).min();
         self
+    }
+
+    /// Narrows it to the objects after one in the order of IDs: the next page.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a query that has another order or skips some.
+    pub fn after(mut self, id: &ObjectId) -> Result<Self> {
+        if !self.order.is_empty() || self.offset > 0 {
+            return Err(Error::argument("after", "is only for queries in the order of IDs"));
+        }
+        let test = Test::Compare(Comparison::Greater, Literal::Text(id.as_str().to_owned()));
+        let follows = Condition::Test(FieldPath::key("id"), test);
+        let both = [follows].into_iter().chain(self.condition);
+        self.condition = Some(Condition::All(both.collect()));
+        Ok(self)
     }
 
     /// Refuses what no backend can answer.

@@ -8,6 +8,7 @@ mod derive;
 
 use std::fmt::Debug;
 use std::ops::Range;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -247,11 +248,17 @@ pub struct PlacedRelation {
     pub relation: Relation,
 }
 
-/// A backend's index of relations. It is filled when queried, never within a commit; several
-/// processes may fill one index.
+/// A backend's index of relations. It is filled after commits or when queried, never within
+/// a commit; several processes may fill one index.
 pub trait RelationIndex: Debug + Send + Sync {
-    /// Indexes all versions that are missing. Waits only for other writers, batch by batch.
-    fn catch_up(&self) -> Result<()>;
+    /// As [`super::SearchIndex::catch_up`].
+    fn catch_up(&self, patience: Option<Duration>) -> Result<bool>;
+
+    /// The objects with versions that are not indexed yet.
+    fn unindexed_objects(&self) -> Result<Vec<ObjectId>>;
+
+    /// The objects that ever had a relation with this [`Relation::key`].
+    fn naming(&self, key: &str) -> Result<Vec<ObjectId>>;
 
     /// Relations in `id` as of `at`: those of the version in the order of its text, then those of
     /// items by position.

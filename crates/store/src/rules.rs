@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{Expected, Op, Put, Replacement, Splice};
+use super::{Expected, Op, Put, Splice};
 use base::error::{Error, Result};
 use base::object::{Hash, Nickname, ObjectId, RESERVED_FIELDS, Timestamp, TxId};
 use serde_json::Value;
@@ -100,23 +100,6 @@ pub fn contents(put: &Put) -> impl Iterator<Item = &Hash> {
 /// The error for replacing something that does not exist.
 pub(super) fn nothing_to_replace(id: &ObjectId) -> Error {
     Error::argument("replacement", format!("names what `{id}` does not have"))
-}
-
-/// Refuses replacements that were planned for another state of the store.
-///
-/// # Errors
-/// `CONFLICT` if the newest transaction is not the one expected.
-pub(super) fn expect_newest(
-    replacements: &[Replacement],
-    found: Option<TxId>,
-    expected: TxId,
-) -> Result<()> {
-    match replacements.first() {
-        Some(first) if found.unwrap_or(TxId(0)) != expected => {
-            Err(Error::Conflict { id: first.id().clone(), winner: found })
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Number and time of the transaction after `newest`: the time never goes back, whatever the clock

@@ -7,11 +7,12 @@
 
 mod aside;
 mod backend;
+mod backup;
 mod collect;
 mod derived;
-mod erase;
 mod failure;
 mod integrity;
+mod keeper;
 mod locks;
 mod lost;
 mod mark;
@@ -30,14 +31,16 @@ mod schema;
 mod search;
 mod search_index;
 mod statements;
+mod turns;
 mod write;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
 use self::failure::Step;
+use self::keeper::Keeper;
 pub use self::locks::install as install_locks;
 use self::mark::Mark;
 use self::place::Place;
@@ -66,13 +69,15 @@ pub struct SqliteBackend {
     /// `:memory:` for a store in memory.
     path: PathBuf,
     /// The file as it was opened, if it can be told from another file at its path.
-    place: Option<Place>,
+    place: Option<Arc<Place>>,
     store_id: String,
     journal: JournalMode,
     read_only: bool,
     /// `None` if it cannot be kept, and once closed.
-    mark: Mutex<Option<Mark>>,
+    mark: Mutex<Option<Arc<Mark>>>,
     lost: Option<Lost>,
+    /// Brings the indexes up to date, if it was asked to.
+    keeper: Mutex<Option<Keeper>>,
     writer: Slot,
     /// Empty in memory: such a database has a single connection, which also reads.
     readers: Vec<Slot>,
@@ -96,12 +101,13 @@ impl SqliteBackend {
         let readers = vec![slot(open::reader(&real)?), slot(open::reader(&real)?)];
         Ok(Self {
             path,
-            place: Place::of(real),
+            place: Place::of(real).map(Arc::new),
             store_id: opened.store_id,
             journal: opened.journal,
             read_only: false,
-            mark: Mutex::new(opened.mark),
+            mark: Mutex::new(opened.mark.map(Arc::new)),
             lost: opened.lost,
+            keeper: Mutex::new(None),
             writer: slot(opened.writer),
             readers,
             watcher: None,
@@ -124,6 +130,7 @@ impl SqliteBackend {
             read_only: false,
             mark: Mutex::new(None),
             lost: None,
+            keeper: Mutex::new(None),
             writer: slot(connection),
             readers: Vec::new(),
             watcher: None,
@@ -145,8 +152,9 @@ impl SqliteBackend {
             store_id: viewed.store_id,
             journal: JournalMode::WriteAhead,
             read_only: true,
-            mark: Mutex::new(viewed.mark),
+            mark: Mutex::new(viewed.mark.map(Arc::new)),
             lost: None,
+            keeper: Mutex::new(None),
             writer: Mutex::new(None),
             readers: viewed.readers.map(slot).into(),
             watcher: Some(slot(viewed.watcher)),

@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Item, RelationIndex, SearchIndex};
+use super::{Backup, Item, RelationIndex, SearchIndex};
 use base::error::Result;
 use base::object::{Hash, ObjectId, ObjectType, Redaction, Timestamp, TxId};
 
@@ -41,9 +42,13 @@ pub enum Replacement {
         /// The new item, with the same running hash and `redacted` set.
         item: Item,
     },
-    /// Marks an object as forgotten: it gets no further versions, and loses its nicknames and its
-    /// source, whose path may be private.
+    /// Marks an object as forgotten: it gets no further versions.
     Forgotten {
+        /// The object.
+        id: ObjectId,
+    },
+    /// Takes an object's nicknames and its source, whose path may be private.
+    Nameless {
         /// The object.
         id: ObjectId,
     },
@@ -53,7 +58,10 @@ impl Replacement {
     /// The object concerned.
     pub fn id(&self) -> &ObjectId {
         match self {
-            Self::Version { id, .. } | Self::Item { id, .. } | Self::Forgotten { id } => id,
+            Self::Version { id, .. }
+            | Self::Item { id, .. }
+            | Self::Forgotten { id }
+            | Self::Nameless { id } => id,
         }
     }
 }
@@ -70,14 +78,14 @@ pub struct Replaced {
 }
 
 impl Replaced {
-    /// The effect of these replacements.
-    pub(super) fn of(replacements: &[Replacement], banned: &[Hash]) -> Self {
-        let ids = |is: fn(&Replacement) -> bool| {
-            replacements.iter().filter(move |one| is(one)).map(|one| one.id().clone())
-        };
-        let forgotten: BTreeSet<ObjectId> =
-            ids(|one| matches!(one, Replacement::Forgotten { .. })).collect();
-        let changed = ids(|_| true).filter(|id| !forgotten.contains(id)).collect();
+    /// The effect of these replacements, some of them of forgotten objects.
+    pub(super) fn of(
+        replacements: &[Replacement],
+        forgotten: BTreeSet<ObjectId>,
+        banned: &[Hash],
+    ) -> Self {
+        let ids = replacements.iter().map(|one| one.id().clone());
+        let changed = ids.filter(|id| !forgotten.contains(id)).collect();
         Self { changed, forgotten, banned: banned.to_vec() }
     }
 }
@@ -97,6 +105,9 @@ pub struct Garbage {
     /// Whether a reader of an older state, in this process or another, still keeps dropped text in
     /// the log. If so, collect again.
     pub waits_for_readers: bool,
+    /// Whether the file is one of an earlier version and somebody else has it open: its free pages
+    /// stay, and may still hold dropped text, until it is collected while nobody does.
+    pub waits_to_be_alone: bool,
 }
 
 /// A part of a store and its size on disk.
@@ -176,17 +187,28 @@ pub trait Upkeep: Debug + Send + Sync {
     /// The index of relations.
     fn relation_index(&self) -> &dyn RelationIndex;
 
+    /// Brings both indexes up to date from now on, after each commit, on a thread of its own.
+    fn keep_indexes(&self) -> Result<()>;
+
+    /// Whether such a thread is at work.
+    fn keeps_indexes(&self) -> bool;
+
     /// Lists the hashes of contents in order, after `after`; at most `limit`.
     fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>>;
 
-    /// Replaces stored data, all of it or nothing, and from then on refuses contents with the
-    /// hashes `banned`. Only for commands that a person runs. [`Self::collect`] then drops the
-    /// replaced data from the files.
+    /// Replaces stored data in this order, and first of all refuses contents with the hashes
+    /// `banned` from now on. Works in turns with other writers: after a failure a first part is
+    /// replaced, and doing it again completes it. What is stored never changes otherwise, so a plan
+    /// stays good whatever others write meanwhile. Only for commands that a person runs.
+    /// [`Self::collect`] then drops the replaced data from the files.
     ///
     /// # Errors
-    /// `CONFLICT` if the newest transaction is no longer `newest`; `INVALID_ARGUMENT` if the store
-    /// lacks the data to replace.
-    fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()>;
+    /// `INVALID_ARGUMENT` if the store lacks the data to replace; `FORGOTTEN` for text that may not
+    /// return.
+    fn replace(&self, replacements: &[Replacement], banned: &[Hash]) -> Result<()>;
+
+    /// Copies the store as it is at one moment into an empty file, and checks the copy.
+    fn backup(&self, to: &Path) -> Result<Backup>;
 
     /// Measures what [`Self::collect`] would drop.
     fn garbage(&self) -> Result<Garbage>;
@@ -195,6 +217,9 @@ pub trait Upkeep: Debug + Send + Sync {
     /// store's files, and returns free space to the file system. Keeps every version of every
     /// object. Only for commands that a person runs.
     fn collect(&self) -> Result<Garbage>;
+
+    /// The transaction of the newest version but `newer`; `None` if there are no more than these.
+    fn before_newest(&self, newer: usize) -> Result<Option<TxId>>;
 
     /// Counts and measures the store.
     fn size(&self) -> Result<StoreSize>;

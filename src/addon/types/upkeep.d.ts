@@ -60,6 +60,8 @@ export interface DoctorReport {
   damaged: boolean;
   /** The transaction whose state was checked. */
   asOf: number;
+  /** Only what was written after this transaction was checked; absent if all was. */
+  since?: number;
   /** Counts of what was checked. */
   checked: DoctorChecked;
   /** The first 200 problems, in the order in which they were found. */
@@ -116,10 +118,22 @@ export interface ForgetReport {
   lines: number;
   /** Distinct lines that are kept because they are common. */
   commonLines: number;
+  /** Distinct lines that were not looked for in unrelated objects, since no index has them: data. With `everywhere`, none. */
+  unsearchedLines: number;
   /** Sessions whose hosts still hold the text in files of their own. */
   hosts: Array<HostSession>;
   /** The garbage collected afterwards; absent in a dry run. */
   collected?: Garbage;
+}
+
+/** A copy of a store that `backup` made. */
+export interface Backup {
+  /** The newest transaction in it. */
+  txId: number;
+  /** Its versions. */
+  versions: number;
+  /** Bytes of the file. */
+  bytes: number;
 }
 
 /** What was dropped from a store's files, or would be in a dry run. */
@@ -134,6 +148,11 @@ export interface Garbage {
   bytesAfter: number;
   /** Whether dropped text stays in the files until the next `gc`, because a process is still reading an older state. */
   waitsForReaders: boolean;
+  /**
+   * Whether the file is one of an earlier version and somebody else has it open. Its free pages then stay, and may still hold
+   * dropped text, until `gc` runs while nobody else has it open.
+   */
+  waitsToBeAlone: boolean;
 }
 
 /** An object that holds forgotten lines. */

@@ -30,14 +30,10 @@ impl Import<'_> {
         let id = envelope.id;
         let whole =
             [Replacement::Version { id, tx_id, fields, content, additional, redacted: None }];
-        loop {
-            let (newest, _) = self.store.backend().newest()?;
-            match self.store.upkeep("restoring text")?.replace(&whole, &[], newest) {
-                Ok(()) => return Ok(true),
-                Err(Error::Forgotten { .. }) => return Ok(false),
-                Err(error @ Error::Conflict { .. }) => self.again_after(error)?,
-                Err(error) => return Err(error),
-            }
+        match self.store.upkeep("restoring text")?.replace(&whole, &[]) {
+            Ok(()) => Ok(true),
+            Err(Error::Forgotten { .. }) => Ok(false),
+            Err(error) => Err(error),
         }
     }
 }

@@ -20,6 +20,9 @@ pub struct Report {
     pub store_id: Option<String>,
     /// The transaction as of which everything was checked.
     pub as_of: TxId,
+    /// Only what was written after this transaction was checked; `None` if all was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<TxId>,
     /// What was checked.
     pub checked: Checked,
     /// What is wrong, in the order of discovery; at most 200.
@@ -140,6 +143,7 @@ impl Report {
             path: path.to_owned(),
             store_id: None,
             as_of: TxId(0),
+            since: None,
             checked: Checked::default(),
             findings: Vec::new(),
             more_findings: 0,

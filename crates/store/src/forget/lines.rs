@@ -95,6 +95,11 @@ impl Lines {
         self.texts.len()
     }
 
+    /// A line by its number.
+    pub(super) fn text(&self, number: usize) -> &str {
+        self.texts.get(number).map_or("", String::as_str)
+    }
+
     /// The number of a line.
     pub(super) fn number(&self, line: &str) -> Option<usize> {
         self.whole.get(line).copied()
@@ -109,8 +114,7 @@ impl Lines {
     /// spaces, with letters and digits mixed.
     pub(super) fn looks_like_key(&self, number: usize) -> bool {
         let is_part = |letter: char| letter.is_ascii_alphanumeric() || "+/_-=.".contains(letter);
-        let line = self.texts.get(number).map_or("", String::as_str);
-        line.split(|letter| !is_part(letter)).any(|run| {
+        self.text(number).split(|letter| !is_part(letter)).any(|run| {
             let digits = run.chars().filter(char::is_ascii_digit).count();
             let letters = run.chars().filter(char::is_ascii_alphabetic).count();
             run.len() >= 16 && digits >= 3 && letters >= 3

@@ -1,18 +1,17 @@
 //! Plans all changes of a forget before anything is changed.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
+use super::find::{Find, count};
 use super::lines::{Collector, Lines, MARK};
-use super::scan::{Held, Scan, each_item, reference, session_of};
+use super::scan::{Held, Scan, Scanned, each_item, reference, session_of};
 use super::targets::Targets;
 use super::{ForgetOptions, ForgetReport, Holder, HostSession};
 use crate::{Item, PlacedItem, Replacement, Store, Version};
 use base::error::Result;
-use base::object::{
-    AsOf, Envelope, Hash, ObjectId, ObjectType, Payload, Redaction, RedactionReason, Source,
-};
+use base::object::{AsOf, Hash, ObjectId, ObjectType, Payload, Redaction, RedactionReason, Source};
 
 /// A line counts as common from this number of other objects on.
 const COMMON_FROM: usize = 3;
@@ -25,17 +24,14 @@ pub(super) struct Plan {
     pub(super) replacements: Vec<Replacement>,
     /// Contents that must not be stored again.
     pub(super) banned: Vec<Hash>,
-    /// Files that lose their texts and may be read again.
-    pub(super) emptied: Vec<Envelope>,
 }
 
 impl Plan {
-    pub(super) fn make(store: &Store, target: &ObjectId, options: ForgetOptions) -> Result<Self> {
-        let targets = Targets::of(store, target, options.everywhere)?;
+    pub(super) fn make(store: &Store, targets: &Targets, options: ForgetOptions) -> Result<Self> {
         let mut gone = Gone::default();
         for id in &targets.ids {
             gone.add(store, id)?;
-            gone.replacements.push(Replacement::Forgotten { id: id.clone() });
+            gone.replacements.push(vec![Replacement::Nameless { id: id.clone() }]);
         }
         for file in &targets.emptied {
             gone.add(store, &file.id)?;
@@ -44,9 +40,17 @@ impl Plan {
         let emptied = targets.emptied.iter().map(|file| &file.id);
         let ids: HashSet<ObjectId> = targets.ids.iter().chain(emptied.clone()).cloned().collect();
         let contents: HashSet<Hash> = gone.contents.keys().cloned().collect();
-        let (held, paths) = Scan::new(store, &lines, &ids, &contents).run()?;
-        let own = if targets.is_session { HashSet::new() } else { own(&held) };
-        let goes = goes(&lines, &held, &own, &paths, targets.is_session);
+        let scan = Scan::new(store, &lines, &ids, &contents);
+        let scanned = if options.everywhere {
+            scan.run()?
+        } else {
+            let upkeep = store.upkeep("`forget`")?;
+            let (texts, relations) = (upkeep.search_index(), upkeep.relation_index());
+            Find::new(scan, texts, relations, targets.is_session).run()?
+        };
+        let Scanned { held, paths, unsearched } = scanned;
+        let own = if targets.is_session { BTreeSet::new() } else { own(&held) };
+        let goes = goes(&lines, &held, &own, paths, targets.is_session);
         let count = |wanted: bool| goes.iter().filter(|goes| **goes == wanted).count() as u64;
         let mut report = ForgetReport {
             dry_run: options.dry_run,
@@ -54,14 +58,14 @@ impl Plan {
             items: gone.items,
             text_bytes: gone.text_bytes,
             emptied: emptied.cloned().collect(),
-            objects: targets.ids,
-            kept: targets.kept,
+            objects: targets.ids.clone(),
+            kept: targets.kept.clone(),
             lines: count(true),
             common_lines: count(false),
+            unsearched_lines: unsearched as u64,
             ..ForgetReport::default()
         };
-        let replacements = std::mem::take(&mut gone.replacements);
-        let mut rest = Rest { store, lines: &lines, goes: &goes, replacements };
+        let mut rest = Rest { store, lines: &lines, goes: &goes, replacements: Vec::new() };
         let mut shared = HashSet::new();
         for held in &held {
             let is_own = own.contains(&held.id);
@@ -79,12 +83,14 @@ impl Plan {
         }
         report.holders.sort_by(|a, b| b.lines.cmp(&a.lines).then_with(|| a.object.cmp(&b.object)));
         report.hosts = host_sessions(store, &gone.sessions)?;
+        let mut replacements = rest.replacements;
+        // What was met first, a session's own document, goes last: it says what else there is.
+        replacements.extend(std::mem::take(&mut gone.replacements).into_iter().rev().flatten());
         let contents = gone.contents_of_nobody_else(&shared, &mut report);
         // The session itself is refused from now on, but its texts may return from elsewhere, such
         // as a file that is read.
         let banned = if targets.is_session { Vec::new() } else { contents };
-        let (replacements, emptied) = (rest.replacements, targets.emptied);
-        Ok(Self { report, replacements, banned, emptied })
+        Ok(Self { report, replacements, banned })
     }
 }
 
@@ -98,25 +104,28 @@ struct Gone {
     versions: u64,
     items: u64,
     text_bytes: u64,
-    replacements: Vec<Replacement>,
+    /// Those of each object, in the order of the objects.
+    replacements: Vec<Vec<Replacement>>,
 }
 
 impl Gone {
     fn add(&mut self, store: &Store, id: &ObjectId) -> Result<()> {
         let versions = store.history(id)?;
-        for version in &versions {
-            self.add_version(store, version)?;
-            self.add_words(store, version)?;
-        }
+        let mut replacements = Vec::new();
         each_item(store, &versions, |placed| {
-            self.add_item(id, placed);
+            replacements.push(self.add_item(id, placed));
             Ok(())
         })?;
+        for version in &versions {
+            replacements.push(self.add_version(store, version)?);
+            self.add_words(store, version)?;
+        }
+        self.replacements.push(replacements);
         self.sessions.extend(versions.first().and_then(session_of));
         Ok(())
     }
 
-    fn add_version(&mut self, store: &Store, version: &Version) -> Result<()> {
+    fn add_version(&mut self, store: &Store, version: &Version) -> Result<Replacement> {
         for hash in version.content.iter().chain(version.additional.values()) {
             if !self.contents.contains_key(hash) {
                 let text = store.backend().content(hash)?.unwrap_or_default();
@@ -133,8 +142,7 @@ impl Gone {
         self.versions += 1;
         self.text_bytes += Value::Object(version.fields.clone()).to_string().len() as u64;
         let nothing = Payload { source_hash: version.source_hash.clone(), ..Payload::default() };
-        self.replacements.push(replacement(version, &nothing)?);
-        Ok(())
+        replacement(version, &nothing)
     }
 
     /// Adds the lines of the messages that a chat segment names. The chat keeps the messages,
@@ -154,13 +162,13 @@ impl Gone {
         Ok(())
     }
 
-    fn add_item(&mut self, id: &ObjectId, placed: PlacedItem) {
+    fn add_item(&mut self, id: &ObjectId, placed: PlacedItem) -> Replacement {
         self.lines.add_item(&placed.item.text);
         self.items += 1;
         self.text_bytes += placed.item.text.len() as u64;
         // Written as a JSON string, since readers expect JSON.
         let text = Value::from(MARK).to_string();
-        self.replacements.push(item_replacement(id, placed, text));
+        item_replacement(id, placed, text)
     }
 
     /// Counts the contents that nothing else refers to, and returns those long enough to be
@@ -187,36 +195,30 @@ impl Gone {
 
 /// Documents about the forgotten objects: those that refer to them, and for a session's document
 /// also its other half.
-fn own(held: &[Held]) -> HashSet<ObjectId> {
-    let refer = held.iter().filter(|held| held.refers);
+pub(super) fn own<'a>(held: impl IntoIterator<Item = &'a Held>) -> BTreeSet<ObjectId> {
+    let refer = held.into_iter().filter(|held| held.refers);
     refer.flat_map(|held| [Some(held.id.clone()), held.partner.clone()]).flatten().collect()
+}
+
+/// From how many other objects on a line counts as common.
+pub(super) fn common_from(lines: &Lines, line: usize) -> usize {
+    if lines.is_of_text(line) { COMMON_FROM } else { 1 }
 }
 
 /// Which lines to remove, by number.
 fn goes(
     lines: &Lines,
     held: &[Held],
-    own: &HashSet<ObjectId>,
-    paths: &BTreeSet<usize>,
+    own: &BTreeSet<ObjectId>,
+    mut stays: BTreeSet<usize>,
     is_session: bool,
 ) -> Vec<bool> {
-    let mut objects: HashMap<usize, usize> = HashMap::new();
-    let mut stays = paths.clone();
-    for held in held.iter().filter(|held| !own.contains(&held.id)) {
-        let others_text = matches!(held.kind, ObjectType::File | ObjectType::SystemPrompt);
-        if is_session && others_text {
-            stays.extend(&held.whole);
-        }
-        // A session's events repeat its chat's text, and the chat is counted already.
-        if !held.is_copy && held.kind != ObjectType::Session {
-            held.whole.iter().for_each(|line| *objects.entry(*line).or_default() += 1);
-        }
+    let mut counts = vec![0; lines.count()];
+    for held in held {
+        count(held, is_session, own, &mut counts, &mut stays);
     }
-    let goes = |line: usize| {
-        let common_from = if lines.is_of_text(line) { COMMON_FROM } else { 1 };
-        let common = objects.get(&line).is_some_and(|objects| *objects >= common_from);
-        !stays.contains(&line) && (!common || lines.looks_like_key(line))
-    };
+    let is_common = |line: usize| counts[line] >= common_from(lines, line);
+    let goes = |line| !stays.contains(&line) && (!is_common(line) || lines.looks_like_key(line));
     (0..lines.count()).map(goes).collect()
 }
 

@@ -81,6 +81,15 @@ pub(super) struct Held {
     pub(super) contents: BTreeSet<Hash>,
 }
 
+/// What a scan found.
+pub(super) struct Scanned {
+    pub(super) held: Vec<Held>,
+    /// Lines that are paths, or ends of paths, of files that stay.
+    pub(super) paths: BTreeSet<usize>,
+    /// Number of lines that were not looked for, since no index has them.
+    pub(super) unsearched: usize,
+}
+
 /// A scan: what it looks for, and its caches.
 pub(super) struct Scan<'a> {
     pub(super) store: &'a Store,
@@ -92,7 +101,7 @@ pub(super) struct Scan<'a> {
     /// A reference to one of the targets, as it is written in JSON.
     marks: Vec<String>,
     /// Lines that are paths, or ends of paths, of files that stay.
-    paths: BTreeSet<usize>,
+    pub(super) paths: BTreeSet<usize>,
     /// Texts by hash: several versions share one.
     known: HashMap<Hash, Rc<Found>>,
 }
@@ -117,26 +126,22 @@ impl<'a> Scan<'a> {
         Self { store, lines, targets, contents, marks, paths, known }
     }
 
-    /// Finds all objects that hold lines or refer to the targets, and the lines that are paths of
-    /// files that stay.
-    pub(super) fn run(mut self) -> Result<(Vec<Held>, BTreeSet<usize>)> {
-        let mut all = Vec::new();
+    /// Finds all objects that hold lines or refer to the targets, by reading everything.
+    pub(super) fn run(mut self) -> Result<Scanned> {
+        let mut held = Vec::new();
         each_object(self.store, &ObjectType::ALL, |versions| {
-            all.extend(self.object(&versions)?);
+            held.extend(self.object(&versions)?);
             Ok(())
         })?;
-        Ok((all, self.paths))
+        Ok(Scanned { held, paths: self.paths, unsearched: 0 })
     }
 
-    fn object(&mut self, versions: &[Version]) -> Result<Option<Held>> {
+    pub(super) fn object(&mut self, versions: &[Version]) -> Result<Option<Held>> {
         let Some(latest) = versions.first() else { return Ok(None) };
         if self.targets.contains(&latest.envelope.id) {
             return Ok(None);
         }
-        if let Some(path) = latest.envelope.source.as_ref().and_then(Source::path) {
-            let ends = path.match_indices('/').flat_map(|(at, _)| [&path[at..], &path[at + 1..]]);
-            self.paths.extend(ends.filter_map(|end| self.lines.number(end)));
-        }
+        self.path(latest);
         let mut held = Held {
             id: latest.envelope.id.clone(),
             kind: latest.envelope.kind,
@@ -169,6 +174,14 @@ impl<'a> Scan<'a> {
         held.is_copy |= held.whole.len() * 2 >= self.lines.count().max(1);
         let concerned = held.refers || !held.inside.is_empty() || !held.contents.is_empty();
         Ok(concerned.then_some(held))
+    }
+
+    /// Notes which lines are the path of a file, or an end of it.
+    pub(super) fn path(&mut self, file: &Version) {
+        if let Some(path) = file.envelope.source.as_ref().and_then(Source::path) {
+            let ends = path.match_indices('/').flat_map(|(at, _)| [&path[at..], &path[at + 1..]]);
+            self.paths.extend(ends.filter_map(|end| self.lines.number(end)));
+        }
     }
 
     fn refers(&self, json: &str) -> bool {

@@ -6,10 +6,11 @@ use std::collections::{BTreeSet, HashSet};
 use aho_corasick::AhoCorasick;
 use serde_json::Value;
 
-use super::scan::{each_item, each_object, reference};
+use super::ForgetOptions;
+use super::scan::{each_item, each_object, reference, session_of};
 use crate::{Store, Version};
 use base::error::{Error, Result};
-use base::object::{AsOf, Envelope, ObjectId, ObjectType};
+use base::object::{AsOf, Envelope, ObjectId, ObjectType, TxId};
 
 /// The objects to forget, and a session's objects that stay because others know them.
 #[derive(Debug, Default)]
@@ -23,7 +24,7 @@ pub(super) struct Targets {
 
 impl Targets {
     /// The targets for an object; a chat stands for its session.
-    pub(super) fn of(store: &Store, target: &ObjectId, everywhere: bool) -> Result<Self> {
+    pub(super) fn of(store: &Store, target: &ObjectId, options: ForgetOptions) -> Result<Self> {
         let mut version = store.require(target, AsOf::Latest)?;
         if version.envelope.kind == ObjectType::Chat
             && let Some(session) = reference(&version, "session_ref")
@@ -34,12 +35,17 @@ impl Targets {
         let mut targets = Self { ids: vec![version.envelope.id.clone()], ..Self::default() };
         if version.envelope.kind == ObjectType::Session {
             targets.is_session = true;
-            targets.add_session(store, &version, everywhere)?;
+            targets.add_session(store, &version, options)?;
         }
         Ok(targets)
     }
 
-    fn add_session(&mut self, store: &Store, session: &Version, everywhere: bool) -> Result<()> {
+    fn add_session(
+        &mut self,
+        store: &Store,
+        session: &Version,
+        options: ForgetOptions,
+    ) -> Result<()> {
         for field in ["chat_ref", "system_prompt_ref"] {
             if let Some(id) = reference(session, field)
                 && store.get(&id, AsOf::Latest)?.is_some()
@@ -49,8 +55,11 @@ impl Targets {
         }
         let versions = store.history(&session.envelope.id)?;
         let met = met(store, &versions)?;
-        let elsewhere = known_elsewhere(store, &self.ids, &met)?;
         let first = versions.last().map_or(session.tx_id, |version| version.tx_id);
+        let mut elsewhere = named_elsewhere(store, &self.ids, &met)?;
+        // What is about to lose its text is looked for in each event that may know it.
+        let since = (!options.dry_run).then_some(first);
+        met_elsewhere(store, &self.ids, &met, since, &mut elsewhere)?;
         for id in met {
             let history = store.history(&id)?;
             let Some(latest) = history.first() else { continue };
@@ -60,7 +69,7 @@ impl Targets {
                 .any(|version| version.tx_id < first || version.tx_id > session.tx_id);
             let stays = match latest.envelope.kind {
                 ObjectType::File => indexed || elsewhere.contains(&id),
-                kind if kind.is_content() => !everywhere && elsewhere.contains(&id),
+                kind if kind.is_content() => !options.everywhere && elsewhere.contains(&id),
                 _ => continue,
             };
             match latest.envelope.kind {
@@ -97,19 +106,47 @@ fn add_named(value: &Value, ids: &mut BTreeSet<ObjectId>) {
     }
 }
 
-/// Which of the objects another session's events refer to.
-fn known_elsewhere(
+/// Which of the objects the chat or a tool call of another session names.
+fn named_elsewhere(
     store: &Store,
     own: &[ObjectId],
     met: &BTreeSet<ObjectId>,
 ) -> Result<HashSet<ObjectId>> {
+    let relations = store.upkeep("`forget`")?.relation_index();
     let mut found = HashSet::new();
+    for id in met {
+        for naming in relations.naming(id.as_str())? {
+            let latest = store.get(&naming, AsOf::Latest)?;
+            let document = latest.as_ref().and_then(session_of);
+            if document.is_some_and(|document| !own.contains(&document)) {
+                found.insert(id.clone());
+                break;
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Adds those of the objects that another session's events refer to: a session that is in no index
+/// yet, or that was written since a transaction.
+fn met_elsewhere(
+    store: &Store,
+    own: &[ObjectId],
+    met: &BTreeSet<ObjectId>,
+    since: Option<TxId>,
+    found: &mut HashSet<ObjectId>,
+) -> Result<()> {
+    let relations = store.upkeep("`forget`")?.relation_index();
+    let unindexed: HashSet<ObjectId> = relations.unindexed_objects()?.into_iter().collect();
     let quoted: Vec<String> = met.iter().map(|id| Value::from(id.as_str()).to_string()).collect();
     let marks = AhoCorasick::new(&quoted)
         .map_err(|error| Error::internal(format!("IDs cannot be looked for: {error}")))?;
     let ids: Vec<&ObjectId> = met.iter().collect();
     each_object(store, &[ObjectType::Session], |versions| {
-        if versions.first().is_some_and(|latest| own.contains(&latest.envelope.id)) {
+        let Some(latest) = versions.first() else { return Ok(()) };
+        let may_know = unindexed.contains(&latest.envelope.id)
+            || since.is_some_and(|since| latest.tx_id >= since);
+        if !may_know || own.contains(&latest.envelope.id) {
             return Ok(());
         }
         each_item(store, &versions, |placed| {
@@ -119,6 +156,5 @@ fn known_elsewhere(
             );
             Ok(())
         })
-    })?;
-    Ok(found)
+    })
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::time::Duration;
 
 use super::snippet::snippet;
 use super::texts::Searched;
@@ -12,6 +13,9 @@ use base::object::{AsOf, ObjectId, ObjectType, TxId};
 
 /// Default limit of hits.
 const DEFAULT_LIMIT: usize = 10;
+
+/// How long a question waits for an index that a thread brings up to date.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Most segments of a chat that are examined.
 const MAX_SEGMENTS: usize = 4_096;
@@ -25,12 +29,19 @@ pub struct SearchQuery {
     pub filter: SearchFilter,
     /// Most hits; default 10.
     pub limit: usize,
+    /// How long to bring the index up to date; default: until it is.
+    pub patience: Option<Duration>,
 }
 
 impl SearchQuery {
     /// A search for a text in the latest versions of everything.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), filter: SearchFilter::default(), limit: DEFAULT_LIMIT }
+        Self {
+            text: text.into(),
+            filter: SearchFilter::default(),
+            limit: DEFAULT_LIMIT,
+            patience: None,
+        }
     }
 }
 
@@ -43,7 +54,8 @@ pub struct SearchResults {
     pub total: u64,
     /// Whether `total` counts every match; false for a search with only very common words.
     pub is_complete: bool,
-    /// Versions that were not searched because the index could not be written; usually 0.
+    /// Versions that were not searched, because the index could not be written or was not up to
+    /// date in time; usually 0.
     pub unindexed: u64,
 }
 
@@ -76,9 +88,9 @@ pub struct SearchHit {
 }
 
 impl Store {
-    /// Searches everything that was committed before the call. Writes since the last search are
-    /// indexed first. If the store cannot be written, only indexed data is searched, and
-    /// `unindexed` counts the rest.
+    /// Searches everything that was committed before the call. What is not indexed yet is indexed
+    /// first, for as long as the query says. What is not indexed then, or because the store cannot
+    /// be written, is not searched, and `unindexed` counts it.
     ///
     /// A chat segment has no text of its own: a search for segments finds chat items inside them.
     ///
@@ -91,8 +103,9 @@ impl Store {
         }
         let expression = Expression::parse(&query.text)?;
         let index = self.search_index()?;
-        let unindexed = match index.catch_up() {
-            Ok(()) => 0,
+        let unindexed = match index.catch_up(query.patience) {
+            Ok(true) => 0,
+            Ok(false) => index.unindexed()?,
             Err(error) if is_about_writing(&error) => index.unindexed()?,
             Err(error) => return Err(error),
         };
@@ -114,8 +127,10 @@ impl Store {
         limit: usize,
     ) -> Result<(FoundRows, Option<Error>)> {
         let index = self.search_index()?;
-        let lacking = match index.catch_up() {
-            Ok(()) => None,
+        let patience = self.keeps_indexes().then_some(PATIENCE);
+        let lacking = match index.catch_up(patience) {
+            Ok(true) => None,
+            Ok(false) => Some(Error::NotIndexed { versions: index.unindexed()? }),
             Err(error) if is_about_writing(&error) => Some(error),
             Err(error) => return Err(error),
         };

@@ -2,19 +2,21 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use rusqlite::types::Value;
 use rusqlite::{Params, named_params};
 
+use super::keeper::Keeper;
 use super::read::{self, Point, VERSIONS, clip, end_of_prefix, indexed};
 use super::rows::{self, hash_value};
 use super::statements::Statements;
 use super::{
-    IN_MEMORY, SqliteBackend, collect, erase, failure, integrity, lock, lost, notes, query,
-    replace, write,
+    IN_MEMORY, JournalMode, SqliteBackend, backup, collect, failure, integrity, lock, lost, notes,
+    query, replace, write,
 };
 use crate::{
-    Backend, Garbage, Glance, IndexedFolder, Item, Lost, Op, PlacedItem, Query, Receipt,
+    Backend, Backup, Garbage, Glance, IndexedFolder, Item, Lost, Op, PlacedItem, Query, Receipt,
     RelationIndex, Replaced, Replacement, SearchIndex, StoreSize, Upkeep, Version,
 };
 use base::error::Result;
@@ -44,6 +46,9 @@ impl Backend for SqliteBackend {
         })?;
         if let (Some(mark), Some(last)) = (&*lock(&self.mark), receipts.last()) {
             mark.raise(&self.store_id, last.tx_id);
+        }
+        if let Some(keeper) = &*lock(&self.keeper) {
+            keeper.wake();
         }
         Ok(receipts)
     }
@@ -204,6 +209,7 @@ impl Backend for SqliteBackend {
     }
 
     fn close(&self) -> Result<()> {
+        lock(&self.keeper).take();
         // Readers first: the last connection to close moves the log into the file.
         for slot in self.readers.iter().chain(&self.watcher).chain([&self.writer]) {
             if let Some(connection) = lock(slot).take() {
@@ -233,12 +239,31 @@ impl Upkeep for SqliteBackend {
         self
     }
 
-    fn replace(&self, replacements: &[Replacement], banned: &[Hash], newest: TxId) -> Result<()> {
-        self.write(|connection| {
-            erase::overwriting(connection, |connection| {
-                replace::replace(connection, &self.store_id, replacements, banned, newest)
-            })
+    fn keep_indexes(&self) -> Result<()> {
+        let mut keeper = lock(&self.keeper);
+        if keeper.is_none()
+            && self.journal == JournalMode::WriteAhead
+            && let Some(place) = &self.place
+        {
+            *keeper = Some(Keeper::start(Arc::clone(place), &self.store_id)?);
+        }
+        Ok(())
+    }
+
+    fn keeps_indexes(&self) -> bool {
+        lock(&self.keeper).is_some()
+    }
+
+    fn replace(&self, replacements: &[Replacement], banned: &[Hash]) -> Result<()> {
+        self.in_turns(0, replacements.len(), |transaction, next, turn| {
+            let banned = if next == 0 { banned } else { &[] };
+            let rest = &replacements[next..];
+            Ok(next + replace::replace(transaction, turn, &self.store_id, rest, banned)?)
         })
+    }
+
+    fn backup(&self, to: &Path) -> Result<Backup> {
+        self.read(|connection| backup::backup(connection, to))
     }
 
     fn garbage(&self) -> Result<Garbage> {
@@ -246,7 +271,14 @@ impl Upkeep for SqliteBackend {
     }
 
     fn collect(&self) -> Result<Garbage> {
-        self.write(|connection| collect::collect(connection, &self.path))
+        collect::collect(self)
+    }
+
+    fn before_newest(&self, newer: usize) -> Result<Option<TxId>> {
+        let sql = "SELECT tx_id FROM version ORDER BY version DESC LIMIT 1 OFFSET ?1";
+        self.read(|connection| {
+            connection.first(sql, [clip(newer as u64)], |row| Ok(TxId(row.get(0)?)))
+        })
     }
 
     fn size(&self) -> Result<StoreSize> {
@@ -301,6 +333,6 @@ impl Upkeep for SqliteBackend {
 
     fn lost(&self) -> Result<Vec<Lost>> {
         let mark = lock(&self.mark);
-        self.read(|connection| lost::all(connection, &self.store_id, mark.as_ref()))
+        self.read(|connection| lost::all(connection, &self.store_id, mark.as_deref()))
     }
 }

@@ -1,30 +1,42 @@
 //! Drops unused data from the file, so that no byte of it remains, and measures the file. Runs only
-//! on explicit commands. Sources: sqlite.org/lang_vacuum.html, pragma.html (`secure_delete`,
-//! `wal_checkpoint`), dbstat.html.
+//! on explicit commands, in turns with other writers. Sources: sqlite.org/pragma.html
+//! (`secure_delete`, `incremental_vacuum`, `wal_checkpoint`), lang_vacuum.html, dbstat.html.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, named_params};
 
 use zstd::zstd_safe;
 
 use super::aside::with_suffix;
-use super::erase::overwriting;
 use super::failure::{self, Step};
-use super::pack::{self, Pack, Packs};
+use super::pack::{self, Pack, Packs, Place};
 use super::statements::Statements;
-use super::{IN_MEMORY, rows, search_index};
+use super::{IN_MEMORY, SqliteBackend, lock, notes, rows, search_index};
 use crate::{Garbage, StorePart, StoreSize};
+use base::error::Result;
 
 /// Contents that no version refers to.
 const UNUSED: &str = "hash NOT IN (SELECT content FROM version WHERE content IS NOT NULL)
      AND lower(hex(hash)) NOT IN
      (SELECT a.value FROM version AS v, json_each(v.additional) AS a WHERE v.additional IS NOT NULL)";
 
-/// Attempts to truncate the log while somebody reads; each attempt itself waits about 0.2 s.
+/// Attempts to truncate the log while somebody reads, and the rest after each.
 const LOG_TRIES: usize = 10;
+const LOG_REST: Duration = Duration::from_millis(20);
+
+/// Free pages that go back to the file system in one turn.
+const PAGES_GIVEN_BACK: u64 = 128;
+
+/// Packs looked at in one read.
+const PACKS: i64 = 200;
+
+/// Instructions of SQLite between two looks whether somebody else opened the store.
+const INSTRUCTIONS: i32 = 100_000;
 
 /// Measures what [`collect`] would drop.
 pub(super) fn garbage(connection: &Connection, path: &Path) -> Step<Garbage> {
@@ -35,16 +47,15 @@ pub(super) fn garbage(connection: &Connection, path: &Path) -> Step<Garbage> {
     Ok(garbage)
 }
 
-/// Drops unused data, rewrites the file without free pages, and empties the log.
-pub(super) fn collect(connection: &mut Connection, path: &Path) -> Step<Garbage> {
-    let mut garbage = garbage(connection, path)?;
-    overwriting(connection, |connection| {
-        drop_unused(connection)?;
-        search_index::merge(connection)
-    })?;
-    failure::while_busy(|| Ok(connection.execute_batch("VACUUM")?))?;
-    garbage.waits_for_readers = !empty_log(connection)?;
-    garbage.bytes_after = bytes_of(path) + bytes_of(&with_suffix(path, "-wal"));
+/// Drops unused data, gives free pages back, and empties the log.
+pub(super) fn collect(store: &SqliteBackend) -> Result<Garbage> {
+    let mut garbage = store.read(|connection| garbage(connection, &store.path))?;
+    while !drop_contents(store)? {}
+    drop_texts(store)?;
+    search_index::merge(store)?;
+    garbage.waits_to_be_alone = !give_back(store)?;
+    garbage.waits_for_readers = !empty_log(store)?;
+    garbage.bytes_after = bytes_of(&store.path) + bytes_of(&with_suffix(&store.path, "-wal"));
     Ok(garbage)
 }
 
@@ -110,54 +121,194 @@ fn unused_contents(connection: &Connection) -> Step<Garbage> {
     Ok(garbage)
 }
 
-fn drop_unused(connection: &mut Connection) -> Step<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    transaction.run(&format!("DELETE FROM content WHERE {UNUSED}"), [])?;
-    let used = used_places(&transaction)?;
-    for row in transaction.all("SELECT pack FROM pack", [], |row| Ok(row.get::<_, i64>(0)?))? {
-        let sql = "SELECT texts FROM pack WHERE pack = ?1";
-        let frame: Vec<u8> = transaction.one(sql, [row], |found| Ok(found.get(0)?))?;
-        let pack = Pack::decode(&frame)?;
-        let is_used = |place: &pack::Place| used.contains(&place.number());
-        if !pack.places(row).any(|place| is_used(&place)) {
-            transaction.run("DELETE FROM pack WHERE pack = ?1", [row])?;
-        } else if pack.places(row).any(|place| !is_used(&place) && pack.get(place) != Some("")) {
-            pack::save(&transaction, row, pack.keep(row, |place| is_used(&place)))?;
+/// Drops contents that no version refers to; `false` if somebody changed what older versions refer
+/// to meanwhile.
+fn drop_contents(store: &SqliteBackend) -> Result<bool> {
+    let (removal, last, unused) = store.read(|connection| {
+        let snapshot = connection.unchecked_transaction()?;
+        let removal = notes::last_replaced(&snapshot)?;
+        let last: i64 =
+            snapshot
+                .one("SELECT coalesce(max(version), 0) FROM version", [], |row| Ok(row.get(0)?))?;
+        let sql = format!("SELECT hash FROM content WHERE {UNUSED}");
+        let unused: Vec<Value> = snapshot.all(&sql, [], |row| Ok(row.get(0)?))?;
+        Ok((removal, last, unused))
+    })?;
+    let mut is_good = true;
+    // A version that was added since may refer to one of them.
+    let sql = "DELETE FROM content WHERE hash = :hash AND NOT EXISTS
+               (SELECT 1 FROM version WHERE version > :last AND content = :hash) AND NOT EXISTS
+               (SELECT 1 FROM version AS v, json_each(v.additional) AS a
+                WHERE v.version > :last AND a.value = lower(hex(:hash)))";
+    store.in_turns(0, unused.len(), |transaction, mut next, turn| {
+        is_good = notes::last_replaced(transaction)? == removal;
+        while is_good && next < unused.len() && !turn.is_over() {
+            transaction.run(sql, named_params! { ":hash": unused[next], ":last": last })?;
+            next += 1;
+        }
+        Ok(if is_good { next } else { unused.len() })
+    })?;
+    Ok(is_good)
+}
+
+/// Drops the texts in packs that no row refers to. No row ever refers to them again: each text that
+/// is written gets a new place.
+fn drop_texts(store: &SqliteBackend) -> Result<()> {
+    let used = Used::read(store)?;
+    let mut after = i64::MIN;
+    loop {
+        let (last, unused) =
+            store.read(|connection| packs_with_unused(connection, &used, after))?;
+        store.in_turns(0, unused.len(), |transaction, mut next, turn| {
+            while next < unused.len() && !turn.is_over() {
+                drop_of_pack(transaction, &used, unused[next])?;
+                next += 1;
+            }
+            Ok(next)
+        })?;
+        match last {
+            Some(last) => after = last,
+            None => return Ok(()),
         }
     }
-    Ok(transaction.commit()?)
 }
 
 /// The places in packs that rows refer to.
-fn used_places(connection: &Connection) -> Step<HashSet<i64>> {
-    let mut used = HashSet::new();
-    for sql in [
-        "SELECT text FROM item WHERE typeof(text) = 'integer'",
-        "SELECT text FROM content WHERE typeof(text) = 'integer'",
-        "SELECT CAST(fields AS INTEGER) FROM version WHERE fields NOT LIKE '{%'",
-    ] {
-        connection.each(sql, [], |row| {
-            used.insert(row.get(0)?);
-            Ok(true)
-        })?;
+struct Used {
+    /// Bits of each pack's places.
+    places: HashMap<i64, Vec<u64>>,
+    /// The first place that was not given to a text yet: those from it on may be used by now.
+    next: Place,
+}
+
+impl Used {
+    fn read(store: &SqliteBackend) -> Result<Self> {
+        let next = store.read(pack::next_place)?;
+        let mut used = Self { places: HashMap::new(), next };
+        for sql in [
+            "SELECT text FROM item WHERE typeof(text) = 'integer'",
+            "SELECT text FROM content WHERE typeof(text) = 'integer'",
+            "SELECT CAST(fields AS INTEGER) FROM version WHERE fields NOT LIKE '{%'",
+        ] {
+            store.read(|connection| {
+                connection.each(sql, [], |row| {
+                    used.add(Place::from_stored(row.get(0)?));
+                    Ok(true)
+                })
+            })?;
+        }
+        Ok(used)
     }
-    Ok(used)
+
+    fn add(&mut self, place: Place) {
+        let bits = self.places.entry(place.pack()).or_default();
+        let (word, bit) = (place.slot() / 64, place.slot() % 64);
+        bits.resize(bits.len().max(word + 1), 0);
+        bits[word] |= 1 << bit;
+    }
+
+    fn holds(&self, place: Place) -> bool {
+        let bits = self.places.get(&place.pack());
+        let word = bits.and_then(|bits| bits.get(place.slot() / 64));
+        place >= self.next || word.is_some_and(|word| word >> (place.slot() % 64) & 1 == 1)
+    }
+}
+
+/// Which of the next packs hold texts that are not used; with the last pack looked at, `None` at
+/// the end.
+fn packs_with_unused(
+    connection: &Connection,
+    used: &Used,
+    after: i64,
+) -> Step<(Option<i64>, Vec<i64>)> {
+    let sql = "SELECT pack, texts FROM pack WHERE pack > ?1 ORDER BY pack LIMIT ?2";
+    let (mut last, mut unused) = (None, Vec::new());
+    connection.each(sql, (after, PACKS), |row| {
+        let number: i64 = row.get(0)?;
+        let pack = Pack::decode(row.get_ref(1)?.as_blob().map_err(failure::Failure::damaged)?)?;
+        last = Some(number);
+        let goes = |place: &Place| !used.holds(*place) && pack.get(*place) != Some("");
+        if pack.places(number).any(|place| goes(&place)) {
+            unused.push(number);
+        }
+        Ok(true)
+    })?;
+    Ok((last, unused))
+}
+
+fn drop_of_pack(connection: &Connection, used: &Used, number: i64) -> Step<()> {
+    let sql = "SELECT texts FROM pack WHERE pack = ?1";
+    let frame: Option<Vec<u8>> = connection.first(sql, [number], |found| Ok(found.get(0)?))?;
+    let Some(frame) = frame else { return Ok(()) };
+    let pack = Pack::decode(&frame)?;
+    if pack.places(number).any(|place| used.holds(place)) {
+        return pack::save(connection, number, pack.keep(number, |place| used.holds(place)));
+    }
+    connection.run("DELETE FROM pack WHERE pack = ?1", [number])?;
+    Ok(())
+}
+
+/// Gives free pages back to the file system. `false` where that needs a file of an earlier version
+/// to be written anew, and somebody else uses it: until then its free pages may hold what was
+/// dropped before.
+fn give_back(store: &SqliteBackend) -> Result<bool> {
+    let pragma = |name| store.read(|connection| integer(connection, name));
+    if store.path == Path::new(IN_MEMORY) || pragma("auto_vacuum")? != INCREMENTAL {
+        return write_anew(store);
+    }
+    let sql = format!("PRAGMA incremental_vacuum({PAGES_GIVEN_BACK})");
+    for _ in 0..=pragma("freelist_count")? / PAGES_GIVEN_BACK {
+        store.turn(|connection, _| connection.each(&sql, [], |_| Ok(true)))?;
+    }
+    Ok(true)
+}
+
+/// `PRAGMA auto_vacuum`.
+const INCREMENTAL: u64 = 2;
+
+/// Writes the file anew, unless somebody else has it open or opens it.
+fn write_anew(store: &SqliteBackend) -> Result<bool> {
+    let in_memory = store.path == Path::new(IN_MEMORY);
+    let mark = lock(&store.mark).clone();
+    if !in_memory && !mark.as_ref().is_some_and(|mark| mark.is_alone()) {
+        return Ok(false);
+    }
+    store.write(|connection| {
+        let interrupted = move || mark.as_ref().is_some_and(|mark| !mark.is_alone());
+        connection.progress_handler(INSTRUCTIONS, (!in_memory).then_some(interrupted))?;
+        let written = failure::while_busy(|| Ok(connection.execute_batch("VACUUM")?));
+        connection.progress_handler(0, None::<fn() -> bool>)?;
+        match written {
+            Err(failure) if failure.is_interrupted() => Ok(false),
+            written => written.map(|()| true),
+        }
+    })
 }
 
 /// Moves the log into the file and truncates it. `false` if somebody reads an older state.
-fn empty_log(connection: &Connection) -> Step<bool> {
+fn empty_log(store: &SqliteBackend) -> Result<bool> {
+    // The first moves most of it without keeping writers waiting.
+    let checkpoint = |how| {
+        let sql = format!("PRAGMA wal_checkpoint({how})");
+        store.write(|connection| connection.one(&sql, [], |row| Ok(row.get::<_, i64>(0)?)))
+    };
+    checkpoint("PASSIVE")?;
     for _ in 0..LOG_TRIES {
-        let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
-        if connection.one(sql, [], |row| Ok(row.get::<_, i64>(0)?))? == 0 {
+        if checkpoint("TRUNCATE")? == 0 {
             return Ok(true);
         }
+        thread::sleep(LOG_REST);
     }
     Ok(false)
 }
 
 fn free_bytes(connection: &Connection) -> Step<u64> {
-    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    Ok((pragma("freelist_count")? * pragma("page_size")?).unsigned_abs())
+    Ok(integer(connection, "freelist_count")? * integer(connection, "page_size")?)
+}
+
+fn integer(connection: &Connection, pragma: &str) -> Step<u64> {
+    let value = connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0))?;
+    Ok(value.unsigned_abs())
 }
 
 /// Size of a file; 0 if it does not exist.

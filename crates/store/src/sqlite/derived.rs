@@ -5,17 +5,20 @@
 //! Texts are read and split without a lock. A short write transaction then adds the result, unless
 //! another process has done so meanwhile.
 
+use std::time::{Duration, Instant};
+
 use rusqlite::{Connection, Transaction, TransactionBehavior, named_params};
 
 use super::SqliteBackend;
 use super::failure::{self, Failure, Step};
+use super::notes;
 use super::pack::Packs;
 use super::read::{self, VERSIONS};
 use super::rows::{self, ItemRow, VERSION_COLUMNS};
 use super::statements::Statements;
 use crate::Version;
 use base::error::Result;
-use base::object::{Hash, ObjectId};
+use base::object::{Hash, ObjectId, ObjectType};
 
 /// Versions after which a batch ends.
 const BATCH_VERSIONS: usize = 1_000;
@@ -37,8 +40,11 @@ pub(super) trait Entry: Sized {
     /// Adds the entry after those of all earlier versions.
     fn add(&self, transaction: &Connection) -> Step<()>;
 
-    /// Removes everything that the index holds of an object.
-    fn remove(transaction: &Connection, object: i64) -> Step<()>;
+    /// Removes what the index holds of an object's versions, without that of its items.
+    fn remove_versions(transaction: &Connection, object: i64) -> Step<()>;
+
+    /// Derives again what the index holds of the item at a place, from the text stored now.
+    fn renew_item(transaction: &Connection, place: &ItemPlace, text: &str) -> Step<()>;
 
     /// Whether anything other than versions waits to be indexed.
     fn awaits_more(_connection: &Connection) -> Step<bool> {
@@ -49,11 +55,15 @@ pub(super) trait Entry: Sized {
     fn add_more(_transaction: &Connection, _object: Option<i64>) -> Step<()> {
         Ok(())
     }
+}
 
-    /// Drops what no entry needs any more.
-    fn tidy(_transaction: &Connection) -> Step<()> {
-        Ok(())
-    }
+/// Where an item is or was.
+pub(super) struct ItemPlace {
+    pub(super) object: i64,
+    pub(super) kind: ObjectType,
+    pub(super) position: i64,
+    /// First transaction that has it there.
+    pub(super) from_tx: i64,
 }
 
 /// The last version that an index holds; versions are indexed in the order of `(tx_id, version)`.
@@ -67,19 +77,48 @@ struct Watermark {
 pub(super) struct Batch<E> {
     before: Watermark,
     after: Watermark,
+    /// The removal of text after which the entries were derived.
+    removal: i64,
     entries: Vec<E>,
     /// Whether no version follows.
     is_last: bool,
 }
 
+/// What was added to an index.
+pub(super) enum Filled {
+    /// Nothing: it lacks nothing.
+    All,
+    /// A batch, in this time.
+    Batch(Duration),
+    /// Nothing: another process added the same.
+    ByOther,
+}
+
+/// Adds the next batch of what an index lacks.
+pub(super) fn fill_one<E: Entry>(connection: &mut Connection, store_id: &str) -> Step<Filled> {
+    let start = now();
+    let Some(batch) = prepare::<E>(connection, store_id)? else { return Ok(Filled::All) };
+    Ok(if apply(connection, &batch)? { Filled::Batch(start.elapsed()) } else { Filled::ByOther })
+}
+
 impl SqliteBackend {
-    /// Adds everything that an index lacks, in short write transactions.
-    pub(super) fn fill<E: Entry>(&self) -> Result<()> {
+    /// Adds what an index lacks, in short write transactions, for as long as `patience`; returns
+    /// whether it lacks nothing now.
+    pub(super) fn fill<E: Entry>(&self, patience: Option<Duration>) -> Result<bool> {
+        let start = now();
         while let Some(batch) = self.read(|connection| prepare::<E>(connection, &self.store_id))? {
             self.write(|connection| failure::while_busy(|| apply(connection, &batch)))?;
+            if patience.is_some_and(|patience| start.elapsed() > patience) {
+                return Ok(false);
+            }
         }
-        Ok(())
+        Ok(true)
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "how long to index is no decision about a session")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 /// Derives the next entries; `None` if the index is complete.
@@ -87,7 +126,8 @@ fn prepare<E: Entry>(connection: &Connection, store_id: &str) -> Step<Option<Bat
     // One snapshot: versions and their items belong together.
     let snapshot = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
     let before = watermark::<E>(&snapshot)?;
-    let mut batch = Batch { before, after: before, entries: Vec::new(), is_last: true };
+    let removal = notes::last_replaced(&snapshot)?;
+    let mut batch = Batch { before, after: before, removal, entries: Vec::new(), is_last: true };
     let sql = format!(
         "SELECT {VERSION_COLUMNS}, v.version AS row, v.object AS owner {VERSIONS}
          WHERE v.tx_id >= :tx_id AND (v.tx_id, v.version) > (:tx_id, :version)
@@ -111,11 +151,14 @@ fn prepare<E: Entry>(connection: &Connection, store_id: &str) -> Step<Option<Bat
     Ok((batch.after != before || E::awaits_more(&snapshot)?).then_some(batch))
 }
 
-/// Adds a batch, unless another process has already done so.
-fn apply<E: Entry>(connection: &mut Connection, batch: &Batch<E>) -> Step<()> {
+/// Adds a batch; `false` if another process has already done so, or has removed text meanwhile that
+/// the batch may hold.
+fn apply<E: Entry>(connection: &mut Connection, batch: &Batch<E>) -> Step<bool> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    if watermark::<E>(&transaction)? != batch.before {
-        return Ok(transaction.rollback()?);
+    let removal = notes::last_replaced(&transaction)?;
+    if watermark::<E>(&transaction)? != batch.before || removal != batch.removal {
+        transaction.rollback()?;
+        return Ok(false);
     }
     for entry in &batch.entries {
         entry.add(&transaction)?;
@@ -124,7 +167,8 @@ fn apply<E: Entry>(connection: &mut Connection, batch: &Batch<E>) -> Step<()> {
         E::add_more(&transaction, None)?;
     }
     set_watermark::<E>(&transaction, batch.after)?;
-    Ok(transaction.commit()?)
+    transaction.commit()?;
+    Ok(true)
 }
 
 /// Number of versions that the index lacks.
@@ -136,25 +180,36 @@ pub(super) fn unindexed<E: Entry>(connection: &Connection) -> Step<u64> {
     connection.one(sql, parameters, |row| Ok(row.get::<_, i64>(0)?.unsigned_abs()))
 }
 
-/// Derives the entries of some objects again, from the versions stored now.
-pub(super) fn reindex<E: Entry>(
+/// The objects of the versions that the index lacks.
+pub(super) fn unindexed_objects<E: Entry>(connection: &Connection) -> Step<Vec<ObjectId>> {
+    let Watermark { tx_id, version } = watermark::<E>(connection)?;
+    let sql = "SELECT DISTINCT o.id FROM version AS v JOIN object AS o ON o.object = v.object
+               WHERE v.tx_id >= :tx_id AND (v.tx_id, v.version) > (:tx_id, :version)";
+    let parameters = named_params! { ":tx_id": tx_id, ":version": version };
+    connection.all(sql, parameters, |row| Ok(ObjectId::new(row.get::<_, String>(0)?)))
+}
+
+/// Derives the entries of an object's versions again, from what is stored now. A forgotten object
+/// has none.
+pub(super) fn renew_versions<E: Entry>(
     transaction: &Connection,
     store_id: &str,
-    ids: &[ObjectId],
+    object: i64,
+    is_forgotten: bool,
 ) -> Step<()> {
-    let Watermark { tx_id, version } = watermark::<E>(transaction)?;
-    let rest = "WHERE o.object = :object AND (v.tx_id, v.version) <= (:tx_id, :version)
-                ORDER BY v.tx_id";
-    for id in ids {
-        let Some(object) = read::object(transaction, id)? else { continue };
-        E::remove(transaction, object)?;
+    E::remove_versions(transaction, object)?;
+    if !is_forgotten {
+        let Watermark { tx_id, version } = watermark::<E>(transaction)?;
+        let rest = "WHERE o.object = :object AND (v.tx_id, v.version) <= (:tx_id, :version)
+                    ORDER BY v.tx_id";
         let parameters = named_params! { ":object": object, ":tx_id": tx_id, ":version": version };
-        for version in read::versions(transaction, store_id, rest, parameters)? {
+        for mut version in read::versions(transaction, store_id, rest, parameters)? {
+            // Its items have entries of their own, which stay.
+            version.items_hash = None;
             E::derive(transaction, object, &version)?.add(transaction)?;
         }
-        E::add_more(transaction, Some(object))?;
     }
-    E::tidy(transaction)
+    E::add_more(transaction, Some(object))
 }
 
 /// Reads a content. A damaged one counts as missing: `doctor` reports it, and the versions after it

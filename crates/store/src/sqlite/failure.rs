@@ -63,6 +63,12 @@ impl Failure {
             if error.sqlite_error_code() == Some(ErrorCode::ReadOnly))
     }
 
+    /// Whether it was broken off from here.
+    pub(super) fn is_interrupted(&self) -> bool {
+        matches!(self, Self::Sqlite(error)
+            if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted))
+    }
+
     /// Recognises a quota or a limit on file sizes. SQLite only recognises a full disk and reports
     /// these as I/O errors.
     pub(super) fn with_cause(self, connection: &Connection, path: &Path) -> Self {

@@ -82,6 +82,14 @@ impl Mark {
         Some(Self { file })
     }
 
+    /// Whether nobody else has the store open, as far as can be seen.
+    pub(super) fn is_alone(&self) -> bool {
+        let alone = self.file.try_lock().is_ok();
+        // A lock that was refused is lost with the one before it.
+        let _ = self.file.try_lock_shared();
+        alone
+    }
+
     /// The greatest record of the store `store_id`.
     pub(super) fn newest(&self, store_id: &str) -> Option<TxId> {
         self.records().filter(|record| record.store_id == store_id).map(|record| record.tx_id).max()

@@ -20,8 +20,15 @@ pub(super) fn set_note(connection: &Connection, name: &str, value: Option<&str>)
 
 /// Records what a command removed, in the command's own transaction.
 pub(super) fn add_replaced(connection: &Connection, replaced: &Replaced) -> Step<()> {
-    let number = replaced_after(connection, 0)?.last().map_or(1, |(number, _)| number + 1);
+    let number = last_replaced(connection)? + 1;
     set(connection, &numbered(number), &write::json(replaced)?)
+}
+
+/// The number of what a command removed last; 0 if none did.
+pub(super) fn last_replaced(connection: &Connection) -> Step<i64> {
+    let sql = "SELECT CAST(substr(key, 10) AS INTEGER) FROM meta
+               WHERE key > 'replaced:' AND key < 'replaced;' ORDER BY key DESC LIMIT 1";
+    Ok(connection.first(sql, [], |row| Ok(row.get(0)?))?.unwrap_or_default())
 }
 
 /// What commands removed, oldest first, with numbers above `after`.

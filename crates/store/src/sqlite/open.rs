@@ -118,7 +118,9 @@ pub(super) fn writer(path: &Path) -> Result<Opened> {
         if writer.is_readonly("main")? {
             return Err(Error::ReadOnly { path: path.to_owned() }.into());
         }
-        let journal = set_journal(&writer, path)?;
+        let journal = set_pages(&writer)
+            .and_then(|()| set_journal(&writer, path))
+            .map_err(|failure| failure.with_cause(&writer, path))?;
         let migrated = schema::migrate(&mut writer, path)
             .map_err(|failure| failure.with_cause(&writer, path))?;
         if migrated.is_new {
@@ -150,6 +152,23 @@ pub(super) fn in_memory(path: &Path) -> Result<(Connection, String)> {
         Ok((connection, store_id))
     };
     open().map_err(|failure: failure::Failure| failure.at(path))
+}
+
+/// Opens a connection that brings indexes up to date. What a power cut takes of them is derived
+/// again, so its commits need not wait for the disk.
+pub(super) fn indexer(path: &Path) -> Result<Connection> {
+    let open = || {
+        let connection = connect(path)?;
+        set_pages(&connection)?;
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        Ok(connection)
+    };
+    failure::while_busy(open).map_err(|failure| failure.at(path))
+}
+
+/// Opens a copy that nobody else uses, to check it.
+pub(super) fn copy(path: &Path) -> Step<Connection> {
+    connect_with(path, How::ReadAlone)
 }
 
 /// Opens a connection that only reads.
@@ -257,6 +276,18 @@ fn immutable_uri(path: &Path) -> String {
     let path = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     let path = if cfg!(windows) { format!("/{}", path.replace('\\', "/")) } else { path };
     format!("file:{path}?immutable=1")
+}
+
+/// Text that goes leaves no byte behind in the file's pages, and free pages can go back to the file
+/// system a few at a time. A file of an earlier version gets the latter with `VACUUM`.
+fn set_pages(connection: &Connection) -> Step<()> {
+    connection.pragma_update(None, "secure_delete", true)?;
+    // Setting it where it is set writes.
+    let known = connection.pragma_query_value(None, "auto_vacuum", |row| row.get::<_, i64>(0))?;
+    if known == 0 {
+        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    }
+    Ok(())
 }
 
 fn set_journal(connection: &Connection, path: &Path) -> Step<JournalMode> {

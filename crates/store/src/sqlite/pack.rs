@@ -63,7 +63,8 @@ impl Place {
         self.0 / PLACES
     }
 
-    fn slot(self) -> usize {
+    /// Number of the text in the pack.
+    pub(super) fn slot(self) -> usize {
         usize::try_from(self.0 % PLACES).unwrap_or(usize::MAX)
     }
 }
@@ -196,6 +197,12 @@ impl<'c> Packer<'c> {
         let Some((row, pack)) = found else { return Ok((1, Pack::default())) };
         Ok(if pack.is_full() { (row + 1, Pack::default()) } else { (row, (*pack).clone()) })
     }
+}
+
+/// The place that the next text gets, or one before it.
+pub(super) fn next_place(connection: &Connection) -> Step<Place> {
+    let (row, pack) = Packer::new(connection).newest()?;
+    Ok(Place::of(row, pack.ends.len()))
 }
 
 /// Writes a pack.

@@ -39,6 +39,11 @@ impl Place {
         Some(Self { path, file, seen: Mutex::new(seen) })
     }
 
+    /// The path.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Fails if this is no longer the store with this ID.
     ///
     /// # Errors

@@ -129,12 +129,6 @@ fn continued(rows: Vec<ItemRow>, mut running: Hash) -> Vec<Item> {
     items
 }
 
-/// The row of an object.
-pub(super) fn object(connection: &Connection, id: &ObjectId) -> Step<Option<i64>> {
-    let sql = "SELECT object FROM object WHERE id = :id";
-    connection.first(sql, named_params! { ":id": id.as_str() }, |row| Ok(row.get(0)?))
-}
-
 pub(super) fn find_nickname(
     connection: &Connection,
     nickname: &Nickname,

@@ -4,7 +4,7 @@
 use rusqlite::{Connection, named_params};
 use serde::{Deserialize, Serialize};
 
-use super::derived::{self, Entry};
+use super::derived::{self, Entry, ItemPlace};
 use super::failure::{Failure, Step};
 use super::relation_data;
 use super::statements::Statements;
@@ -81,20 +81,47 @@ impl Entry for Relations {
         Ok(())
     }
 
-    fn remove(transaction: &Connection, object: i64) -> Step<()> {
-        let sql = "DELETE FROM relation WHERE object = :object";
-        transaction.run(sql, named_params! { ":object": object })?;
-        Ok(())
+    fn remove_versions(transaction: &Connection, object: i64) -> Step<()> {
+        remove(transaction, object, VERSION, None)
     }
 
-    fn tidy(transaction: &Connection) -> Step<()> {
-        transaction.run(
-            "DELETE FROM relation_key
-             WHERE NOT EXISTS (SELECT 1 FROM relation AS r WHERE r.key = relation_key.key)",
-            [],
-        )?;
+    fn renew_item(transaction: &Connection, place: &ItemPlace, text: &str) -> Step<()> {
+        let ItemPlace { object, kind, position, from_tx } = *place;
+        let sql = "SELECT until_tx FROM relation WHERE object = :object AND part = :part
+                   AND from_tx = :from_tx LIMIT 1";
+        let at = named_params! { ":object": object, ":part": position, ":from_tx": from_tx };
+        let until: Option<Option<i64>> = transaction.first(sql, at, |row| Ok(row.get(0)?))?;
+        let Some(until) = until else { return Ok(()) };
+        remove(transaction, object, position, Some(from_tx))?;
+        let rows = stored(&of_item(kind, position.unsigned_abs(), text))?;
+        let renewed =
+            Self { object, tx_id: from_tx, rows: Vec::new(), items: Vec::new(), keep: None };
+        renewed.insert(transaction, position, &rows)?;
+        let sql = "UPDATE relation SET until_tx = :until WHERE object = :object AND part = :part
+                   AND from_tx = :from_tx";
+        let at = named_params! {
+            ":object": object, ":part": position, ":from_tx": from_tx, ":until": until,
+        };
+        transaction.run(sql, at)?;
         Ok(())
     }
+}
+
+/// Removes the relations of a part, or those that it has from one transaction on, and the keys
+/// that nothing else has.
+fn remove(transaction: &Connection, object: i64, part: i64, from_tx: Option<i64>) -> Step<()> {
+    let condition =
+        "object = :object AND part = :part AND (:from_tx IS NULL OR from_tx = :from_tx)";
+    let at = named_params! { ":object": object, ":part": part, ":from_tx": from_tx };
+    let sql = format!("SELECT DISTINCT key FROM relation WHERE {condition}");
+    let keys: Vec<i64> = transaction.all(&sql, at, |row| Ok(row.get(0)?))?;
+    transaction.run(&format!("DELETE FROM relation WHERE {condition}"), at)?;
+    for key in keys {
+        let sql = "DELETE FROM relation_key WHERE key = ?1
+                   AND NOT EXISTS (SELECT 1 FROM relation WHERE key = ?1)";
+        transaction.run(sql, [key])?;
+    }
+    Ok(())
 }
 
 impl Relations {

@@ -1,6 +1,8 @@
 //! Reads the index of relations and answers questions. Must not derive relations: see
 //! `relation_index`.
 
+use std::time::Duration;
+
 use rusqlite::{Connection, Row, named_params};
 
 use super::failure::{Failure, Step};
@@ -8,14 +10,28 @@ use super::read::Point;
 use super::relation_index::{Data, Relations};
 use super::rows::str_ref;
 use super::statements::Statements;
-use super::{SqliteBackend, relation_data};
+use super::{SqliteBackend, derived, relation_data};
 use crate::{PlacedRelation, Relation, RelationIndex, RelationKind};
 use base::error::Result;
 use base::object::{AsOf, ObjectId, TxId};
 
 impl RelationIndex for SqliteBackend {
-    fn catch_up(&self) -> Result<()> {
-        self.fill::<Relations>()
+    fn catch_up(&self, patience: Option<Duration>) -> Result<bool> {
+        self.fill::<Relations>(patience)
+    }
+
+    fn unindexed_objects(&self) -> Result<Vec<ObjectId>> {
+        self.read(derived::unindexed_objects::<Relations>)
+    }
+
+    fn naming(&self, key: &str) -> Result<Vec<ObjectId>> {
+        let sql = "SELECT DISTINCT o.id FROM relation AS r JOIN object AS o ON o.object = r.object
+                   WHERE r.key = (SELECT key FROM relation_key WHERE text = :key) ORDER BY o.id";
+        self.read(|connection| {
+            connection.all(sql, named_params! { ":key": key }, |row| {
+                Ok(ObjectId::new(row.get::<_, String>(0)?))
+            })
+        })
     }
 
     fn relations_of(&self, id: &ObjectId, at: AsOf) -> Result<Vec<PlacedRelation>> {

@@ -3,86 +3,118 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, TransactionBehavior, named_params};
+use rusqlite::{Connection, named_params};
 
-use super::derived::reindex;
+use super::derived::{Entry, ItemPlace, renew_versions};
 use super::failure::Step;
 use super::pack::Packer;
 use super::relation_index::Relations;
 use super::rows::{self, hash_value};
 use super::search_index::Terms;
 use super::statements::Statements;
-use super::{notes, read, write};
+use super::turns::Turn;
+use super::{notes, write};
 use crate::{Item, Replaced, Replacement, rules};
 use base::error::Error;
-use base::object::{Hash, ObjectId, TxId};
+use base::object::{Hash, ObjectType, Redaction, RedactionReason, TxId};
 
-/// Replaces all or nothing, and updates the derived indexes. The old data is overwritten in the
-/// file's pages, but not yet in the log.
+/// Replaces as many as fit into a turn, at least one, and updates the derived indexes; returns how
+/// many. The old data is overwritten in the file's pages, but not yet in packs and in the log.
 pub(super) fn replace(
-    connection: &mut Connection,
+    transaction: &Connection,
+    turn: &Turn,
     store_id: &str,
     replacements: &[Replacement],
     banned: &[Hash],
-    newest: TxId,
-) -> Step<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let found = write::newest(&transaction)?.map(|(tx_id, _)| tx_id);
-    rules::expect_newest(replacements, found, newest)?;
-    let packer = Packer::new(&transaction);
-    for replacement in replacements {
-        apply(&transaction, &packer, replacement)?;
-    }
+) -> Step<usize> {
     for hash in banned {
         let sql = "INSERT INTO tombstone (hash) VALUES (:hash) ON CONFLICT DO NOTHING";
         transaction.run(sql, named_params! { ":hash": hash_value(hash) })?;
     }
+    let packer = Packer::new(transaction);
+    let (mut versions, mut forgotten) = (BTreeSet::new(), BTreeSet::new());
+    let mut done = 0;
+    for replacement in replacements {
+        let object = apply(transaction, &packer, replacement)?;
+        if !matches!(replacement, Replacement::Item { .. }) {
+            versions.insert((object.row, object.is_forgotten));
+        }
+        if object.is_forgotten {
+            forgotten.insert(replacement.id().clone());
+        }
+        done += 1;
+        if turn.is_over() {
+            break;
+        }
+    }
     packer.finish()?;
     drop(packer);
-    notes::add_replaced(&transaction, &Replaced::of(replacements, banned))?;
-    let ids: BTreeSet<ObjectId> = replacements.iter().map(|one| one.id().clone()).collect();
-    let ids: Vec<ObjectId> = ids.into_iter().collect();
-    reindex::<Terms>(&transaction, store_id, &ids)?;
-    reindex::<Relations>(&transaction, store_id, &ids)?;
-    Ok(transaction.commit()?)
+    for (object, is_forgotten) in versions {
+        renew_versions::<Terms>(transaction, store_id, object, is_forgotten)?;
+        renew_versions::<Relations>(transaction, store_id, object, is_forgotten)?;
+    }
+    notes::add_replaced(transaction, &Replaced::of(&replacements[..done], forgotten, banned))?;
+    Ok(done)
 }
 
-fn apply(connection: &Connection, packer: &Packer<'_>, replacement: &Replacement) -> Step<()> {
+/// The object of a replacement.
+struct Object {
+    row: i64,
+    kind: ObjectType,
+    is_forgotten: bool,
+}
+
+fn find(connection: &Connection, replacement: &Replacement) -> Step<Object> {
+    let sql = "SELECT object, type, forgotten FROM object WHERE id = :id";
     let id = replacement.id();
-    let nothing = || rules::nothing_to_replace(id);
-    let object = read::object(connection, id)?.ok_or_else(nothing)?;
+    let found = connection.first(sql, named_params! { ":id": id.as_str() }, |row| {
+        Ok(Object { row: row.get(0)?, kind: rows::kind(row, 1)?, is_forgotten: row.get(2)? })
+    })?;
+    Ok(found.ok_or_else(|| rules::nothing_to_replace(id))?)
+}
+
+fn apply(connection: &Connection, packer: &Packer<'_>, replacement: &Replacement) -> Step<Object> {
+    let mut object = find(connection, replacement)?;
+    object.is_forgotten |= matches!(replacement, Replacement::Forgotten { .. });
     let changed = match replacement {
-        Replacement::Version { .. } => version(connection, packer, object, replacement)?,
+        Replacement::Version { .. } => version(connection, packer, &object, replacement)?,
         Replacement::Item { position, from, item, .. } => {
-            replace_item(connection, packer, (object, *position, *from), item)?
+            replace_item(connection, packer, &object, (*position, *from), item)?
         }
         Replacement::Forgotten { .. } => {
-            let object = named_params! { ":object": object };
+            let sql = "UPDATE object SET forgotten = 1 WHERE object = :object";
+            connection.run(sql, named_params! { ":object": object.row })?
+        }
+        Replacement::Nameless { .. } => {
+            let object = named_params! { ":object": object.row };
             connection.run("DELETE FROM nickname WHERE object = :object", object)?;
-            let sql = "UPDATE object SET forgotten = 1, source = NULL WHERE object = :object";
-            connection.run(sql, object)?
+            connection.run("UPDATE object SET source = NULL WHERE object = :object", object)?
         }
     };
     if changed == 0 {
-        return Err(nothing().into());
+        return Err(rules::nothing_to_replace(replacement.id()).into());
     }
-    Ok(())
+    Ok(object)
 }
 
 fn version(
     connection: &Connection,
     packer: &Packer<'_>,
-    object: i64,
+    object: &Object,
     replacement: &Replacement,
 ) -> Step<usize> {
     let Replacement::Version { id, tx_id, fields, content, additional, redacted } = replacement
     else {
         return Ok(0);
     };
+    // A restored version must not bring back forgotten text.
+    let forgotten = || Error::Forgotten { id: id.clone() };
+    if redacted.is_none() && (object.is_forgotten || was_forgotten(connection, object, *tx_id)?) {
+        return Err(forgotten().into());
+    }
     for (hash, text) in content.iter().chain(additional.values()) {
-        // A restored version must not bring back forgotten text.
         if redacted.is_none() && write::is_banned(connection, hash)? {
-            return Err(Error::Forgotten { id: id.clone() }.into());
+            return Err(forgotten().into());
         }
         write::add_content(connection, packer, hash, text)?;
     }
@@ -95,30 +127,45 @@ fn version(
             ":content": content.as_ref().map(|(hash, _)| hash_value(hash)),
             ":additional": write::additional(additional)?,
             ":redacted": redacted.as_ref().map(write::json).transpose()?,
-            ":object": object,
+            ":object": object.row,
             ":tx_id": tx_id.0,
         },
     )
 }
 
+/// Whether a person chose to forget the text of a version.
+fn was_forgotten(connection: &Connection, object: &Object, tx_id: TxId) -> Step<bool> {
+    let sql = "SELECT redacted FROM version WHERE object = :object AND tx_id = :tx_id";
+    let at = named_params! { ":object": object.row, ":tx_id": tx_id.0 };
+    let redacted: Option<Option<Redaction>> =
+        connection.first(sql, at, |row| rows::optional_json(row, 0))?;
+    Ok(redacted.flatten().is_some_and(|it| it.reason == RedactionReason::Forgotten))
+}
+
 fn replace_item(
     connection: &Connection,
     packer: &Packer<'_>,
-    (object, position, from): (i64, u64, TxId),
+    object: &Object,
+    (position, from): (u64, TxId),
     item: &Item,
 ) -> Step<usize> {
     // Store its running hash too, since it no longer follows from the text.
     let sql = "UPDATE item SET text = :text, redacted = :redacted, running_hash = :running_hash
                WHERE object = :object AND position = :position AND from_tx = :from_tx";
-    connection.run(
+    let position = write::position(position)?;
+    let changed = connection.run(
         sql,
         named_params! {
             ":text": write::stored(packer, &item.text)?,
             ":redacted": item.redacted.as_ref().map(hash_value),
             ":running_hash": hash_value(&item.running_hash),
-            ":object": object,
-            ":position": write::position(position)?,
+            ":object": object.row,
+            ":position": position,
             ":from_tx": from.0,
         },
-    )
+    )?;
+    let place = ItemPlace { object: object.row, kind: object.kind, position, from_tx: from.0 };
+    Terms::renew_item(connection, &place, &item.text)?;
+    Relations::renew_item(connection, &place, &item.text)?;
+    Ok(changed)
 }

@@ -7,12 +7,15 @@
 //! the rarest unit occurs in more rows than that, the newest 5,000 are ranked: a word that common
 //! says little about any row.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use rusqlite::{Connection, ToSql, Transaction, TransactionBehavior, params_from_iter};
 
 use super::failure::Step;
 use super::search_index::{NICKNAME, Terms, VERSION};
 use super::statements::Statements;
-use super::{SqliteBackend, derived, rows};
+use super::{SqliteBackend, derived, read, rows};
 use crate::search::{Phrase, Ranking, WEIGHTS, inverse_frequency};
 use crate::{Expression, FoundIn, FoundRows, FoundText, SearchFilter, SearchIndex};
 use base::error::Result;
@@ -22,12 +25,39 @@ use base::object::{ObjectId, TxId};
 const MAX_RANKED: usize = 5_000;
 
 impl SearchIndex for SqliteBackend {
-    fn catch_up(&self) -> Result<()> {
-        self.fill::<Terms>()
+    fn catch_up(&self, patience: Option<Duration>) -> Result<bool> {
+        self.fill::<Terms>(patience)
     }
 
     fn unindexed(&self) -> Result<u64> {
         self.read(derived::unindexed::<Terms>)
+    }
+
+    fn unindexed_objects(&self) -> Result<Vec<ObjectId>> {
+        self.read(derived::unindexed_objects::<Terms>)
+    }
+
+    fn holding(
+        &self,
+        terms: &[String],
+        in_name: bool,
+        limit: usize,
+    ) -> Result<(Vec<ObjectId>, bool)> {
+        let sql = "SELECT o.id FROM search_index AS f
+                   CROSS JOIN search_row AS r ON r.row = f.rowid
+                   CROSS JOIN object AS o ON o.object = r.object
+                   WHERE search_index MATCH ?1 LIMIT ?2";
+        let column = if in_name { "name : " } else { "" };
+        let phrase = Phrase { terms: terms.to_vec(), is_prefix: false };
+        let wanted = (format!("{column}{}", quoted(&phrase)), read::clip(limit as u64));
+        let rows = self.read(|connection| {
+            let id = |row: &rusqlite::Row<'_>| Ok(ObjectId::new(row.get::<_, String>(0)?));
+            connection.all(sql, wanted.clone(), id)
+        })?;
+        Ok((
+            rows.iter().collect::<BTreeSet<_>>().into_iter().cloned().collect(),
+            rows.len() == limit,
+        ))
     }
 
     fn find(

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, named_params};
 
-use super::derived::{self, Entry};
+use super::SqliteBackend;
+use super::derived::{self, Entry, ItemPlace};
 use super::failure::Step;
 use super::statements::Statements;
 use crate::Version;
 use crate::search::{Columns, Searched, session_of};
+use base::error::Result;
 
 /// `search_row.part` of a version.
 pub(super) const VERSION: i64 = -2;
@@ -17,8 +19,8 @@ pub(super) const VERSION: i64 = -2;
 /// `search_row.part` of a nickname.
 pub(super) const NICKNAME: i64 = -1;
 
-/// Pages that one step of a merge writes.
-const MERGE_PAGES: i64 = 1_000;
+/// Pages that one turn of a merge writes.
+const MERGE_PAGES: i64 = 200;
 
 /// The terms of a version.
 pub(super) struct Terms {
@@ -75,8 +77,12 @@ impl Entry for Terms {
         Index { transaction }.add_version(self)
     }
 
-    fn remove(transaction: &Connection, object: i64) -> Step<()> {
-        Index { transaction }.remove(object, None)
+    fn remove_versions(transaction: &Connection, object: i64) -> Step<()> {
+        Index { transaction }.remove(object, VERSION, None)
+    }
+
+    fn renew_item(transaction: &Connection, place: &ItemPlace, text: &str) -> Step<()> {
+        Index { transaction }.renew_item(place, text)
     }
 
     fn awaits_more(connection: &Connection) -> Step<bool> {
@@ -96,16 +102,18 @@ impl Entry for Terms {
     }
 }
 
-/// Merges the whole index into one segment, which drops the terms of removed rows. Works in steps,
-/// so that others can write in between.
-pub(super) fn merge(connection: &Connection) -> Step<()> {
+/// Merges the whole index into one segment, which drops the terms of removed rows.
+pub(super) fn merge(store: &SqliteBackend) -> Result<()> {
     let mut pages = -MERGE_PAGES;
     loop {
-        let before = connection.total_changes();
-        let sql = "INSERT INTO search_index (search_index, rank) VALUES ('merge', ?1)";
-        connection.run(sql, [pages])?;
+        let changes = store.turn(|connection, _| {
+            let before = connection.total_changes();
+            let sql = "INSERT INTO search_index (search_index, rank) VALUES ('merge', ?1)";
+            connection.run(sql, [pages])?;
+            Ok(connection.total_changes() - before)
+        })?;
         // FTS5: the merge is complete once a step changes fewer than two rows.
-        if connection.total_changes() - before < 2 {
+        if changes < 2 {
             return Ok(());
         }
         pages = MERGE_PAGES;
@@ -157,7 +165,11 @@ impl Index<'_> {
                 ":digest": digest,
             },
         )?;
-        let row = self.transaction.last_insert_rowid();
+        self.add_terms(self.transaction.last_insert_rowid(), columns)?;
+        self.count(1)
+    }
+
+    fn add_terms(&self, row: i64, columns: &Columns) -> Step<()> {
         let Columns([name, text, joined]) = columns;
         let sql = "INSERT INTO search_index (rowid, name, text, joined)
                    VALUES (:row, :name, :text, :joined)";
@@ -165,15 +177,36 @@ impl Index<'_> {
             sql,
             named_params! { ":row": row, ":name": name, ":text": text, ":joined": joined },
         )?;
-        self.count(1)
+        Ok(())
     }
 
-    /// Removes the rows of an object, or those of one part.
-    fn remove(&self, object: i64, part: Option<(i64, i64)>) -> Step<()> {
-        let (part, digest) = part.unzip();
+    /// Gives the row of an item other terms, in a row of its own: the index may still hold the old
+    /// ones under the former number.
+    fn renew_item(&self, place: &ItemPlace, text: &str) -> Step<()> {
+        let ItemPlace { object, kind, position, from_tx } = *place;
+        let sql = "SELECT row FROM search_row
+                   WHERE object = :object AND part = :part AND tx_id = :from_tx";
+        let at = named_params! { ":object": object, ":part": position, ":from_tx": from_tx };
+        let known: Option<i64> = self.transaction.first(sql, at, |row| Ok(row.get(0)?))?;
+        let Some(known) = known else { return Ok(()) };
+        if let Some(columns) = Searched::item(kind, text).columns() {
+            let sql = "INSERT INTO search_row (object, tx_id, part, latest, session, digest)
+                       SELECT object, tx_id, part, latest, session, digest
+                       FROM search_row WHERE row = ?1";
+            self.transaction.run(sql, [known])?;
+            self.add_terms(self.transaction.last_insert_rowid(), &columns)?;
+            self.count(1)?;
+        }
+        self.transaction.run("DELETE FROM search_index WHERE rowid = ?1", [known])?;
+        self.transaction.run("DELETE FROM search_row WHERE row = ?1", [known])?;
+        self.count(-1)
+    }
+
+    /// Removes the rows of a part of an object, or those of them with a digest.
+    fn remove(&self, object: i64, part: i64, digest: Option<i64>) -> Step<()> {
         let parameters = named_params! { ":object": object, ":part": part, ":digest": digest };
-        let condition = "object = :object AND (:part IS NULL OR part = :part)
-                         AND (:digest IS NULL OR digest = :digest)";
+        let condition =
+            "object = :object AND part = :part AND (:digest IS NULL OR digest = :digest)";
         let sql = format!(
             "DELETE FROM search_index WHERE rowid IN (SELECT row FROM search_row WHERE {condition})"
         );
@@ -214,7 +247,7 @@ impl Index<'_> {
             self.transaction.all(sql, owner, |row| Ok((row.get(0)?, row.get(1)?)))?;
         for (object, digest) in known {
             if wanted.remove(&(object, digest)).is_none() {
-                self.remove(object, Some((NICKNAME, digest)))?;
+                self.remove(object, NICKNAME, Some(digest))?;
             }
         }
         for ((object, digest), columns) in wanted {

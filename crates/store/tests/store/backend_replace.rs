@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::backends::on_each_backend;
 use crate::ops::{file, item_list, op, put, splice};
-use base::object::{AsOf, Hash, ObjectId, Redaction, RedactionReason, Timestamp, TxId};
+use base::object::{AsOf, Hash, ObjectId, Redaction, RedactionReason, Timestamp};
 use store::{Backend, Expected, Item, Replacement};
 
 const T: Timestamp = Timestamp(1_000);
@@ -37,7 +37,7 @@ fn a_replacement_takes_text_out_and_keeps_hashes_and_places() {
             item: item(old),
         };
         let replacements = [replacement(0, first, &list[0]), replacement(1, first, &list[1])];
-        upkeep.replace(&replacements, &[], second).unwrap();
+        upkeep.replace(&replacements, &[]).unwrap();
         assert_eq!(texts(backend, &id, AsOf::Tx(first)), ["-", "-", "three"]);
         assert_eq!(texts(backend, &id, AsOf::Latest), ["-", "other"]);
         let found = backend.items(&id, AsOf::Tx(first), 0..9).unwrap();
@@ -54,21 +54,20 @@ fn a_replacement_takes_text_out_and_keeps_hashes_and_places() {
 }
 
 #[test]
-fn replacements_apply_atomically_to_their_expected_state() {
+fn a_turn_of_replacements_applies_as_a_whole_or_not_at_all() {
     on_each_backend(|backend| {
         let upkeep = backend.upkeep().unwrap();
         let first = put(file("/a"), "text", Expected::Any);
-        let newest = backend.commit(&[op(first.clone())], T).unwrap().tx_id;
+        backend.commit(&[op(first.clone())], T).unwrap();
         let forgotten = || Replacement::Forgotten { id: first.envelope.id.clone() };
+        let nameless = Replacement::Nameless { id: first.envelope.id.clone() };
         let unknown = Replacement::Forgotten { id: ObjectId::new("unknown") };
         let banned = [Hash::of("other")];
-        let refused = upkeep.replace(&[forgotten(), unknown], &banned, newest).unwrap_err();
+        let refused = upkeep.replace(&[forgotten(), unknown], &banned).unwrap_err();
         assert_eq!(refused.code(), "INVALID_ARGUMENT");
-        let stale = upkeep.replace(&[forgotten()], &banned, TxId(newest.0 - 1)).unwrap_err();
-        assert_eq!(stale.code(), "CONFLICT");
         let changed = put(file("/a"), "other", Expected::Any);
-        let newest = backend.commit(&[op(changed)], T).unwrap().tx_id;
-        upkeep.replace(&[forgotten()], &banned, newest).unwrap();
+        backend.commit(&[op(changed)], T).unwrap();
+        upkeep.replace(&[forgotten(), nameless], &banned).unwrap();
         for (path, text) in [("/a", "third"), ("/b", "other")] {
             let again = op(put(file(path), text, Expected::Any));
             assert_eq!(backend.commit(&[again], T).unwrap_err().code(), "FORGOTTEN", "{path}");
@@ -88,7 +87,7 @@ fn collecting_only_drops_contents_without_a_version() {
         let second = put(file("/a"), "second", Expected::Any);
         backend.commit(&[op(second)], T).unwrap();
         let kept = put(file("/b"), "kept", Expected::Any);
-        let newest = backend.commit(&[op(kept)], T).unwrap().tx_id;
+        backend.commit(&[op(kept)], T).unwrap();
         assert_eq!(upkeep.collect().unwrap().contents, 0);
         let id = summed.envelope.id;
         let first = backend.history(&id).unwrap().pop().unwrap();
@@ -102,7 +101,7 @@ fn collecting_only_drops_contents_without_a_version() {
             additional: BTreeMap::new(),
             redacted: Some(redacted.clone()),
         };
-        upkeep.replace(&[emptied], &[], newest).unwrap();
+        upkeep.replace(&[emptied], &[]).unwrap();
         let garbage = upkeep.garbage().unwrap();
         assert_eq!((garbage.contents, garbage.content_bytes), (2, 14));
         assert!(backend.content(&Hash::of("sum")).unwrap().is_some());

@@ -83,7 +83,7 @@ fn after(sql: &str) -> Report {
     database.execute_batch(sql).unwrap();
     assert!(database.changes() > 0, "`{sql}` changed nothing");
     database.close().unwrap();
-    doctor::check_file(&path).unwrap()
+    doctor::check_file(&path, true).unwrap()
 }
 
 /// Asserts that `sql` makes the doctor name a finding of this kind at an object.
@@ -101,7 +101,7 @@ fn a_whole_store_is_healthy_and_everything_in_it_is_counted() {
     let (_folder, path) = filled();
     let memory = Store::open(":memory:").unwrap();
     fill(&memory);
-    for report in [doctor::check_file(&path).unwrap(), doctor::check(&memory).unwrap()] {
+    for report in [doctor::check_file(&path, true).unwrap(), doctor::check(&memory).unwrap()] {
         assert_eq!(report.findings, []);
         assert_eq!(report.as_of, TxId(24));
         let checked = report.checked;
@@ -194,7 +194,7 @@ fn forgotten_text_is_not_reported_as_damage() {
     database
         .execute("UPDATE object SET source = NULL, forgotten = 1 WHERE source IS NOT NULL", [])
         .unwrap();
-    assert_eq!(doctor::check_file(&path).unwrap().findings, []);
+    assert_eq!(doctor::check_file(&path, true).unwrap().findings, []);
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn a_flipped_byte_in_the_file_is_named_wherever_it_matters() {
         let mut damaged = bytes.clone();
         damaged[place] ^= 0x21;
         private_file::write(&copy, damaged);
-        let report = match doctor::check_file(&copy) {
+        let report = match doctor::check_file(&copy, true) {
             Ok(report) => report,
             // A byte of the header: no store of ours, or a newer one.
             Err(error) => {
@@ -255,7 +255,7 @@ fn lost_transactions_are_named_after_they_were_noticed_too() {
     fs::rename(&copy, &path).unwrap();
     // Before any opening noticed it, and after.
     for _ in 0..2 {
-        let report = doctor::check_file(&path).unwrap();
+        let report = doctor::check_file(&path, true).unwrap();
         let [finding] = report.findings.as_slice() else { panic!("{:#?}", report.findings) };
         assert_eq!((finding.kind, finding.tx_id), (FindingKind::Lost, Some(TxId(25))));
         assert!(finding.problem.contains("transactions 25 to 25"), "{}", finding.problem);
@@ -293,7 +293,7 @@ fn a_store_is_checked_while_it_is_written() {
                 expected = Expected::Latest(transaction.commit().unwrap().tx_id);
             }
         });
-        let reports: Vec<_> = (0..8).map(|_| doctor::check_file(&path)).collect();
+        let reports: Vec<_> = (0..8).map(|_| doctor::check_file(&path, true)).collect();
         done.store(true, Ordering::Relaxed);
         for report in reports {
             assert_eq!(report.unwrap().findings, []);
@@ -308,14 +308,14 @@ fn only_a_damaged_store_is_set_aside_unless_it_is_forced() {
     assert!(path.exists());
     let aside = doctor::set_aside(&path, true).unwrap();
     assert!(!path.exists() && dump(&aside).is_ok());
-    assert_eq!(doctor::check_file(&path).unwrap_err().code(), "STORE_UNAVAILABLE");
+    assert_eq!(doctor::check_file(&path, true).unwrap_err().code(), "STORE_UNAVAILABLE");
     // The header stays, the table of the tables goes.
     let mut damaged = fs::read(&aside).unwrap();
     damaged[100..4_000].fill(7);
     private_file::write(&path, &damaged);
     let error = SqliteBackend::open(&path).unwrap_err();
     assert!(error.hint().unwrap().contains("doctor --set-aside"), "{}", error.report());
-    let report = doctor::check_file(&path).unwrap();
+    let report = doctor::check_file(&path, true).unwrap();
     let [finding] = report.findings.as_slice() else { panic!("{:#?}", report.findings) };
     assert_eq!((finding.kind, &report.store_id), (FindingKind::File, &None));
     assert!(finding.kind.advice().contains("--set-aside"));
@@ -348,7 +348,7 @@ fn a_file_that_is_no_store_is_set_aside_only_by_force() {
         let before = files();
         for error in [
             SqliteBackend::open(&path).unwrap_err(),
-            doctor::check_file(&path).unwrap_err(),
+            doctor::check_file(&path, true).unwrap_err(),
             doctor::set_aside(&path, false).unwrap_err(),
         ] {
             assert!(["STORE_CORRUPT", "STORE_UNAVAILABLE"].contains(&error.code()), "{error}");
@@ -370,4 +370,40 @@ fn the_doctor_is_quick_whatever_the_last_transactions_number() {
         i64::MAX - 1
     ));
     assert!(report.is_damaged(), "{report:?}");
+}
+
+#[test]
+fn a_large_store_is_checked_where_it_was_written_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.sqlite");
+    let store = Store::open(path.to_str().unwrap()).unwrap();
+    let write = |tens: std::ops::Range<usize>| {
+        for ten in tens {
+            let mut transaction = store.begin();
+            for number in ten * 10..ten * 10 + 10 {
+                let id = ObjectId::new(format!("call_{number}"));
+                let envelope = Envelope::unsourced(id, ObjectType::Toolcall).unwrap();
+                let content = Some(format!("text {number} ").repeat(1_000));
+                let payload = Payload { content, ..Payload::default() };
+                transaction.put(envelope, &payload, Expected::Absent).unwrap();
+            }
+            transaction.commit().unwrap();
+        }
+    };
+    write(0..200);
+    assert_eq!(doctor::check_newest(&store).unwrap(), doctor::check(&store).unwrap());
+    write(200..203);
+    let report = doctor::check_newest(&store).unwrap();
+    assert_eq!((report.since, report.findings.len()), (Some(TxId(3)), 0));
+    assert_eq!((report.checked.versions, report.checked.objects), (2_000, 2_000));
+    // A damaged text among the newest is found, an old one by the whole check.
+    for (number, newest) in [(2_029, 1), (3, 1)] {
+        let hash = Hash::of(format!("text {number} ").repeat(1_000)).to_bytes().unwrap();
+        let file = Connection::open(&path).unwrap();
+        let changed =
+            file.execute("UPDATE content SET text = 'x' WHERE hash = ?1", [hash]).unwrap();
+        assert_eq!(changed, 1);
+        assert_eq!(doctor::check_newest(&store).unwrap().findings.len(), newest);
+    }
+    assert!(doctor::check(&store).unwrap().findings.len() > 1);
 }

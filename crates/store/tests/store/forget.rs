@@ -11,24 +11,24 @@ use base::object::{
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
-use store::{Expected, ForgetOptions, ForgetReport, SearchQuery, Store, Version};
+use store::{Expected, ForgetOptions, ForgetReport, Holder, SearchQuery, Store, Version};
 use tempfile::TempDir;
 
 const SECRET: &str = "the launch code of the silo is PURPLE-MONKEY-DISHWASHER";
-const REAL: ForgetOptions = ForgetOptions { dry_run: false, everywhere: false };
+pub(crate) const REAL: ForgetOptions = ForgetOptions { dry_run: false, everywhere: false };
 const EVERYWHERE: ForgetOptions = ForgetOptions { dry_run: false, everywhere: true };
 
-fn place() -> (TempDir, PathBuf) {
+pub(crate) fn place() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.sqlite");
     (folder, path)
 }
 
-fn open(path: &Path) -> Store {
+pub(crate) fn open(path: &Path) -> Store {
     Store::open(path.to_str().unwrap()).unwrap()
 }
 
-fn toolcall(id: &str) -> Envelope {
+pub(crate) fn toolcall(id: &str) -> Envelope {
     Envelope::unsourced(ObjectId::new(id), ObjectType::Toolcall).unwrap()
 }
 
@@ -37,7 +37,7 @@ fn file(path: &str) -> Envelope {
     Envelope::sourced(ObjectType::File, source).unwrap()
 }
 
-fn write(store: &Store, envelope: Envelope, text: &str, fields: Value) {
+pub(crate) fn write(store: &Store, envelope: Envelope, text: &str, fields: Value) {
     let Value::Object(fields) = fields else { panic!("no object") };
     let payload = Payload { content: Some(text.to_owned()), fields, ..Payload::default() };
     let mut transaction = store.begin();
@@ -46,7 +46,7 @@ fn write(store: &Store, envelope: Envelope, text: &str, fields: Value) {
 }
 
 /// Documents of session `key`: an event for each object, and these chat messages.
-fn session(store: &Store, key: &str, objects: &[&ObjectId], messages: &[Value]) {
+pub(crate) fn session(store: &Store, key: &str, objects: &[&ObjectId], messages: &[Value]) {
     let events = objects.iter().map(|id| json!({ "event": "toolcall", "object": id }).to_string());
     let chat = Envelope::unsourced(ObjectId::chat(key), ObjectType::Chat).unwrap();
     let session = Envelope::unsourced(ObjectId::session(key), ObjectType::Session).unwrap();
@@ -69,7 +69,7 @@ fn items(store: &Store, id: &ObjectId) -> Vec<Value> {
 }
 
 /// A tool call with the secret in its output, its arguments, its session's chat and events.
-fn with_secret(store: &Store) -> ObjectId {
+pub(crate) fn with_secret(store: &Store) -> ObjectId {
     let id = ObjectId::new("call_secret");
     let output = format!("{}\n{SECRET}\n{}", "before\n".repeat(30), "after\n".repeat(30));
     let chat = ObjectId::chat("s");
@@ -93,7 +93,7 @@ fn with_secret(store: &Store) -> ObjectId {
 
 /// Where a text is found in the files of a store: as it is in any byte of them, in a zstd frame at
 /// any place, and in each value of each table.
-fn traces(path: &Path, text: &str) -> Vec<String> {
+pub(crate) fn traces(path: &Path, text: &str) -> Vec<String> {
     let mut traces = Vec::new();
     for ending in ["", "-wal", "-shm", "-journal"] {
         let bytes = std::fs::read(format!("{}{ending}", path.display())).unwrap_or_default();
@@ -555,4 +555,47 @@ fn stats_count_what_there_is() {
         store.forget(&id, REAL).unwrap();
         assert_eq!(store.stats().unwrap().size.forgotten, 1);
     }
+}
+
+/// What a dry run says of the lines, and of who holds them.
+fn found(store: &Store, id: &ObjectId, everywhere: bool) -> (u64, u64, Vec<Holder>) {
+    let options = ForgetOptions { dry_run: true, everywhere };
+    let report = store.forget(id, options).unwrap();
+    let mut holders = [report.rewritten, report.holders].concat();
+    holders.sort_by(|a, b| a.object.cmp(&b.object));
+    (report.lines, report.common_lines, holders)
+}
+
+#[test]
+fn the_indexes_find_what_reading_everything_finds() {
+    let store = Store::open(":memory:").unwrap();
+    let id = with_secret(&store);
+    let line = "a line that only these two ever had";
+    for (name, said) in [("a", true), ("b", false)] {
+        let call = ObjectId::new(format!("call_of_{name}"));
+        let fields = json!({ "tool": "bash", "chat_ref": ObjectId::chat(name) });
+        write(
+            &store,
+            toolcall(call.as_str()),
+            &format!("{line}\nand one of {name} alone\n"),
+            fields,
+        );
+        let text = if said { format!("he said: {line}") } else { "nothing at all".to_owned() };
+        session(
+            &store,
+            name,
+            &[&call],
+            &[json!({ "message": { "role": "user", "content": text } })],
+        );
+    }
+    let sessions = ["s", "a", "b"].map(ObjectId::session);
+    let targets = [id, ObjectId::new("call_of_a"), ObjectId::new("call_of_b")];
+    let mut holders = 0;
+    for id in targets.iter().chain(&sessions) {
+        let read = found(&store, id, true);
+        assert_eq!(found(&store, id, false), read, "{id}");
+        holders += usize::from(!read.2.is_empty());
+    }
+    assert!(holders >= 4, "{holders}");
+    assert_eq!(store.upkeep("test").unwrap().search_index().unindexed().unwrap(), 0);
 }

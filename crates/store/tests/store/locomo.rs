@@ -40,7 +40,7 @@ fn recall(conversation: &Conversation, of_sessions: bool, recalls: &mut Recalls)
     let folder = tempfile::tempdir().unwrap();
     let backend = Arc::new(SqliteBackend::open(&folder.path().join("store.sqlite")).unwrap());
     fill(&Store::with_backend(backend.clone()), &texts);
-    backend.catch_up().unwrap();
+    backend.catch_up(None).unwrap();
     for question in &conversation.questions {
         let found = search(&*backend, &question.text);
         recalls.add(question, question.recall(&found, of_sessions));

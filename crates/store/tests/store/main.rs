@@ -19,6 +19,7 @@ mod recordings;
 
 mod backend_replace;
 mod backends;
+mod beside;
 mod damage;
 mod disk;
 mod doctor;
@@ -29,6 +30,7 @@ mod forget;
 mod front;
 #[cfg(target_os = "linux")]
 mod full_disk;
+mod indexing;
 #[cfg(unix)]
 mod kill;
 mod locomo;

@@ -1,0 +1,43 @@
+//! A copy of a store's file as it was at one moment, while sessions go on. Must not know what the
+//! file holds.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::Store;
+use base::error::{Error, Result};
+use base::object::TxId;
+use files::Output;
+
+/// A copy that was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Backup {
+    /// The newest transaction in it.
+    pub tx_id: TxId,
+    /// Its versions.
+    pub versions: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+}
+
+impl Store {
+    /// Copies the store into a file that only its user may read, as it is at one moment, checks the
+    /// copy, and puts it in its place. Others may write meanwhile: they wait for nothing, and the
+    /// log keeps what they write until it is done. The copy is a whole store: put in the place of
+    /// one, it goes on from there.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for what is no place for a file, such as standard output; `NOT_PRIVATE`,
+    /// `FILE`; `NO_SPACE`; `STORE_CORRUPT` if the store, and so the copy, is damaged.
+    pub fn backup(&self, path: &Path) -> Result<Backup> {
+        let upkeep = self.upkeep("`backup`")?;
+        let output = Output::create(path)?;
+        let beside = output.path_beside();
+        let beside = beside.ok_or_else(|| Error::argument("path", "must be the name of a file"))?;
+        let backup = upkeep.backup(&beside)?;
+        output.finish()?;
+        Ok(backup)
+    }
+}

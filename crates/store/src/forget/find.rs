@@ -1,0 +1,221 @@
+//! Finds the objects that hold forgotten lines or refer to forgotten objects by the indexes, so
+//! that it costs what the forgotten text costs, and not what the store holds. Objects that the
+//! indexes do not cover yet are read whole. Changes nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use super::plan::{common_from, own};
+use super::scan::{Held, Scan, Scanned, session_of};
+use crate::{RelationIndex, SearchIndex, TermKind, each_term};
+use base::error::Result;
+use base::object::item::partner;
+use base::object::{AsOf, ObjectId, ObjectType};
+
+/// Rows that are looked at for a line, in growing steps until it is known to be common.
+const ROWS: [usize; 3] = [4, 64, 4_096];
+
+/// Rows with a line in their name that are looked at: is it the path of a file?
+const NAMES: usize = 64;
+
+/// Most words of a line that are looked for.
+const TERMS: usize = 12;
+
+/// A line of this many words is looked for without its first and last: in a longer text they may be
+/// parts of longer words.
+const INNER_FROM: usize = 4;
+
+/// A search by the indexes.
+pub(super) struct Find<'a> {
+    pub(super) scan: Scan<'a>,
+    pub(super) texts: &'a dyn SearchIndex,
+    pub(super) relations: &'a dyn RelationIndex,
+    /// Whether a session is forgotten: then the lines of files that stay are common too.
+    pub(super) is_session: bool,
+    seen: BTreeMap<ObjectId, Option<Held>>,
+    /// In how many objects each line counts towards being common.
+    counts: Vec<usize>,
+    /// Lines of files and system prompts that stay.
+    stays: BTreeSet<usize>,
+    own: BTreeSet<ObjectId>,
+}
+
+impl<'a> Find<'a> {
+    pub(super) fn new(
+        scan: Scan<'a>,
+        texts: &'a dyn SearchIndex,
+        relations: &'a dyn RelationIndex,
+        is_session: bool,
+    ) -> Self {
+        let counts = vec![0; scan.lines.count()];
+        let (seen, stays, own) = Default::default();
+        Self { scan, texts, relations, is_session, seen, counts, stays, own }
+    }
+
+    /// Finds what concerns the lines and the targets.
+    pub(super) fn run(mut self) -> Result<Scanned> {
+        self.look_at_own()?;
+        let mut unsearched = 0;
+        for line in 0..self.scan.lines.count() {
+            unsearched += usize::from(!self.look_for(line)?);
+        }
+        self.look_at_documents()?;
+        let held = self.seen.into_values().flatten().collect();
+        Ok(Scanned { held, paths: self.scan.paths, unsearched })
+    }
+
+    /// What no index covers, and what refers to the targets.
+    fn look_at_own(&mut self) -> Result<()> {
+        let mut ids = self.texts.unindexed_objects()?;
+        ids.extend(self.relations.unindexed_objects()?);
+        for target in self.scan.targets {
+            for id in self.relations.naming(target.as_str())? {
+                ids.extend(self.documents_of(&id)?);
+                ids.push(id);
+            }
+        }
+        for id in &ids {
+            self.read(id)?;
+        }
+        if !self.is_session {
+            self.own = own(self.seen.values().flatten()).into_iter().collect();
+        }
+        self.seen.values().flatten().for_each(|held| {
+            count(held, self.is_session, &self.own, &mut self.counts, &mut self.stays);
+        });
+        Ok(())
+    }
+
+    /// Looks for a line until it is known to stay, or everywhere; `false` if no index has it.
+    fn look_for(&mut self, line: usize) -> Result<bool> {
+        if self.is_settled(line) {
+            return Ok(true);
+        }
+        let text = self.scan.lines.text(line);
+        let terms = terms(text);
+        if terms.is_empty() {
+            return Ok(false);
+        }
+        if text.contains('/') && !text.contains(char::is_whitespace) {
+            for id in self.texts.holding(&terms, true, NAMES)?.0 {
+                if let Some(file) = self.scan.store.get(&id, AsOf::Latest)? {
+                    self.scan.path(&file);
+                }
+            }
+        }
+        for rows in ROWS {
+            let (ids, more) = self.texts.holding(&terms, false, rows)?;
+            for id in &ids {
+                self.look_at(id)?;
+                if self.is_settled(line) {
+                    return Ok(true);
+                }
+            }
+            if !more {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether a line stays, whatever else is found.
+    fn is_settled(&self, line: usize) -> bool {
+        let lines = self.scan.lines;
+        let is_common =
+            self.counts[line] >= common_from(lines, line) && !lines.looks_like_key(line);
+        is_common || self.stays.contains(&line) || self.scan.paths.contains(&line)
+    }
+
+    /// A session's events and its chat's calls repeat the text of its tool calls and of the files
+    /// that it met, and are in no index.
+    fn look_at_documents(&mut self) -> Result<()> {
+        let goes: BTreeSet<usize> =
+            (0..self.counts.len()).filter(|line| !self.is_settled(*line)).collect();
+        let holds = |held: &&Held| !held.inside.is_disjoint(&goes);
+        let holders = self.seen.values().flatten().filter(holds).map(|held| held.id.clone());
+        for id in holders.collect::<Vec<_>>() {
+            for document in self.documents_of(&id)? {
+                self.look_at(&document)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The chats and sessions in which an object stands.
+    fn documents_of(&self, id: &ObjectId) -> Result<Vec<ObjectId>> {
+        let store = self.scan.store;
+        let mut documents = Vec::new();
+        let mut add = |id: &ObjectId| -> Result<()> {
+            let latest = store.get(id, AsOf::Latest)?;
+            let Some(document) = latest.as_ref().and_then(session_of) else { return Ok(()) };
+            if let Some(other) = store.get(&document, AsOf::Latest)? {
+                documents.extend(partner(other.envelope.kind, &other.fields));
+            }
+            documents.push(document);
+            Ok(())
+        };
+        add(id)?;
+        if store.get(id, AsOf::Latest)?.is_some_and(|it| it.envelope.kind == ObjectType::File) {
+            for naming in self.relations.naming(id.as_str())? {
+                add(&naming)?;
+            }
+        }
+        Ok(documents)
+    }
+
+    /// Reads an object once, and counts it.
+    fn look_at(&mut self, id: &ObjectId) -> Result<()> {
+        if self.read(id)?
+            && let Some(Some(held)) = self.seen.get(id)
+        {
+            count(held, self.is_session, &self.own, &mut self.counts, &mut self.stays);
+        }
+        Ok(())
+    }
+
+    /// `false` if it was read before.
+    fn read(&mut self, id: &ObjectId) -> Result<bool> {
+        if self.seen.contains_key(id) {
+            return Ok(false);
+        }
+        let held = self.scan.object(&self.scan.store.history(id)?)?;
+        self.seen.insert(id.clone(), held);
+        Ok(true)
+    }
+}
+
+/// Counts an object towards its lines being common, or notes that they stay.
+pub(super) fn count(
+    held: &Held,
+    is_session: bool,
+    own: &BTreeSet<ObjectId>,
+    counts: &mut [usize],
+    stays: &mut BTreeSet<usize>,
+) {
+    if own.contains(&held.id) {
+        return;
+    }
+    if is_session && matches!(held.kind, ObjectType::File | ObjectType::SystemPrompt) {
+        stays.extend(&held.whole);
+    }
+    // A session's events repeat its chat's text, and the chat is counted already.
+    if !held.is_copy && held.kind != ObjectType::Session {
+        held.whole.iter().for_each(|line| counts[*line] += 1);
+    }
+}
+
+/// The words by which a line is found.
+fn terms(line: &str) -> Vec<String> {
+    let mut terms = Vec::new();
+    each_term(line, |term, _, kind| {
+        if kind == TermKind::Part {
+            terms.push(term.to_owned());
+        }
+        if terms.len() < TERMS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    if terms.len() >= INNER_FROM {
+        terms.pop();
+        terms.remove(0);
+    }
+    terms
+}

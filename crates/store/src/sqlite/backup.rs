@@ -1,0 +1,36 @@
+//! Copies the file from one read snapshot. SQLite's own backup API begins anew whenever another
+//! process writes (sqlite.org/backup.html), so beside a session it never ends; `VACUUM INTO` reads
+//! one snapshot (sqlite.org/lang_vacuum.html) and leaves free pages out.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use super::failure::{Failure, Step};
+use super::statements::Statements;
+use super::{open, write};
+use crate::Backup;
+use base::error::Error;
+use base::object::TxId;
+
+/// Writes the copy into an empty file and checks it.
+pub(super) fn backup(connection: &Connection, to: &Path) -> Step<Backup> {
+    let name = to.to_str().ok_or_else(|| Error::argument("path", "must be UTF-8"))?;
+    // Only reads this store; the check is for the copy.
+    let query_only: bool = connection.pragma_query_value(None, "query_only", |row| row.get(0))?;
+    connection.pragma_update(None, "query_only", false)?;
+    let copied = connection.execute("VACUUM INTO ?1", [name]);
+    connection.pragma_update(None, "query_only", query_only)?;
+    copied?;
+    let copy = open::copy(to)?;
+    let problems: Vec<String> = copy.all("PRAGMA quick_check(1)", [], |row| Ok(row.get(0)?))?;
+    if problems != ["ok"] {
+        return Err(Failure::damaged(problems.join("; ")));
+    }
+    let versions: i64 = copy.one("SELECT count(*) FROM version", [], |row| Ok(row.get(0)?))?;
+    Ok(Backup {
+        tx_id: write::newest(&copy)?.map_or(TxId(0), |(tx_id, _)| tx_id),
+        versions: versions.unsigned_abs(),
+        bytes: std::fs::metadata(to).map_or(0, |metadata| metadata.len()),
+    })
+}

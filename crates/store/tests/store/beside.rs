@@ -1,0 +1,234 @@
+//! Text is removed and space given back while another process writes all the time, and after a
+//! process that did so was killed.
+
+#![expect(clippy::disallowed_methods, reason = "this test times what it does")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use base::object::{AsOf, Envelope, ObjectId, ObjectType, Payload};
+use serde_json::json;
+use store::{Expected, ForgetOptions, Store, doctor};
+use testing::child::only;
+
+use crate::forget::{REAL, open, place, session, toolcall, traces, write};
+
+/// Longer than any turn takes on a slow machine, and much less than the whole work.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+fn secret(number: usize) -> String {
+    format!("sk_live_{number:05}_zanzibar")
+}
+
+/// A store with a session of many calls, each with a secret, and others of the same shape.
+fn with_sessions(store: &Store, calls: usize) -> ObjectId {
+    for name in ["kept", "gone"] {
+        let chat = ObjectId::chat(name);
+        let ids: Vec<ObjectId> =
+            (0..calls).map(|number| ObjectId::new(format!("{name}_{number}"))).collect();
+        let mut messages = Vec::new();
+        for (number, id) in ids.iter().enumerate() {
+            let key = if name == "gone" { secret(number) } else { format!("{name} {number}") };
+            let output =
+                format!("{}the key is {key}\n", format!("line {number} of {name}\n").repeat(20));
+            let fields = json!({ "tool": "bash", "args": { "command": format!("echo {key}") },
+                "chat_ref": chat });
+            write(store, toolcall(id.as_str()), &output, fields);
+            messages.push(json!({ "turn": number, "message": { "role": "assistant",
+                "content": [{ "type": "text", "text": format!("I see {key} there") }] } }));
+        }
+        session(store, name, &ids.iter().collect::<Vec<_>>(), &messages);
+    }
+    store.search(&store::SearchQuery::new("zanzibar")).unwrap();
+    store.relations().unwrap();
+    ObjectId::session("gone")
+}
+
+fn spawn(test: &str, path: &Path) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(only(module_path!(), test))
+        .env("PALIMPSEST_TEST_STORE", path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn given() -> Option<PathBuf> {
+    std::env::var_os("PALIMPSEST_TEST_STORE").map(PathBuf::from)
+}
+
+/// Where the writing process says that it writes, and where it is told to end.
+fn beside(path: &Path, name: &str) -> PathBuf {
+    path.with_file_name(name)
+}
+
+/// Not a test of its own: a session in another process.
+#[expect(clippy::print_stdout, reason = "figures for people")]
+#[test]
+fn acts_as_a_session_when_asked() {
+    let Some(path) = given() else { return };
+    let store = open(&path);
+    let chat = Envelope::unsourced(ObjectId::chat("live"), ObjectType::Chat).unwrap();
+    let (mut longest, mut count, mut expected) = (Duration::ZERO, 0, Expected::Absent);
+    while !beside(&path, "end").exists() {
+        let text = format!("message {count} ").repeat(50);
+        let start = Instant::now();
+        let mut transaction = store.begin();
+        let items = vec![json!({ "turn": count, "message": { "content": text } }).to_string()];
+        transaction.splice(chat.clone(), &Payload::default(), count, items, expected).unwrap();
+        expected = Expected::Latest(transaction.commit().unwrap().tx_id);
+        longest = longest.max(start.elapsed());
+        count += 1;
+        fs::write(beside(&path, "writes"), count.to_string()).unwrap();
+        thread::sleep(Duration::from_millis(1));
+    }
+    assert!(longest < PATIENCE, "a call waited {longest:.1?}");
+    println!("\n= {count} calls, the longest took {longest:.1?}");
+}
+
+/// Runs work beside a process that writes all the time, and returns how often it wrote meanwhile.
+#[expect(clippy::print_stdout, reason = "figures for people")]
+fn beside_a_session(path: &Path, work: impl FnOnce()) -> u64 {
+    let writes = || fs::read_to_string(beside(path, "writes")).ok()?.parse::<u64>().ok();
+    let mut child = spawn("acts_as_a_session_when_asked", path);
+    while writes().is_none() && child.try_wait().unwrap().is_none() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    let before = writes().unwrap_or_default();
+    work();
+    let after = writes().unwrap_or_default();
+    fs::write(beside(path, "end"), "").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    println!("{}", text.lines().find(|line| line.starts_with("= ")).unwrap_or_default());
+    after.saturating_sub(before)
+}
+
+fn assert_gone(path: &Path, calls: usize) {
+    let store = open(path);
+    assert_eq!(doctor::check(&store).unwrap().findings, []);
+    let kept = store.require(&ObjectId::new("kept_7"), AsOf::Latest).unwrap();
+    assert!(store.content(&kept).unwrap().unwrap().contains("the key is kept 7"));
+    store.close().unwrap();
+    for number in [0, calls / 2, calls - 1] {
+        assert_eq!(traces(path, &secret(number)), Vec::<String>::new(), "{number}");
+    }
+}
+
+#[test]
+fn forgetting_works_beside_a_session_that_writes() {
+    let (_folder, path) = place();
+    let store = open(&path);
+    let target = with_sessions(&store, 120);
+    let written = beside_a_session(&path, || {
+        let report = store.forget(&target, REAL).unwrap();
+        let collected = report.collected.unwrap();
+        assert!(!collected.waits_to_be_alone);
+        assert_eq!(report.objects.len(), 122);
+    });
+    assert!(written > 3, "{written}");
+    assert!(!store.gc(false).unwrap().waits_for_readers);
+    store.close().unwrap();
+    assert_gone(&path, 120);
+}
+
+#[test]
+fn space_is_given_back_beside_a_session_that_writes() {
+    let (_folder, path) = place();
+    let store = open(&path);
+    with_sessions(&store, 30);
+    for number in 0..200 {
+        let text = format!("version {number} of a text {}\n", secret(number)).repeat(400);
+        write(&store, toolcall("many"), &text, json!({}));
+    }
+    let id = ObjectId::new("many");
+    // What goes is still in the file, as after a forget that was broken off.
+    let marks = [store::Replacement::Forgotten { id: id.clone() }];
+    let upkeep = store.upkeep("test").unwrap();
+    upkeep.replace(&marks, &[]).unwrap();
+    let emptied: Vec<_> = store.history(&id).unwrap().iter().map(emptied).collect();
+    upkeep.replace(&emptied, &[]).unwrap();
+    let written = beside_a_session(&path, || {
+        let done = store.gc(false).unwrap();
+        assert!(done.contents >= 200, "{done:?}");
+        assert!(done.bytes_after < done.bytes_before, "{done:?}");
+    });
+    assert!(written > 3, "{written}");
+    store.close().unwrap();
+}
+
+fn emptied(version: &store::Version) -> store::Replacement {
+    let nothing = Payload::default();
+    let found_hash = nothing.content_hash(None).unwrap();
+    let reason = base::object::RedactionReason::Forgotten;
+    store::Replacement::Version {
+        id: version.envelope.id.clone(),
+        tx_id: version.tx_id,
+        fields: serde_json::Map::new(),
+        content: None,
+        additional: std::collections::BTreeMap::new(),
+        redacted: Some(base::object::Redaction { reason, found_hash }),
+    }
+}
+
+/// Not a test of its own: a process that is killed while it forgets.
+#[test]
+fn acts_as_a_person_who_forgets_when_asked() {
+    let Some(path) = given() else { return };
+    let store = open(&path);
+    fs::write(beside(&path, "forgets"), "").unwrap();
+    store.forget(&ObjectId::session("gone"), REAL).unwrap();
+}
+
+#[test]
+fn a_killed_forget_is_finished_by_the_next() {
+    for wait in [2, 20, 60, 120, 250] {
+        let (_folder, path) = place();
+        let store = open(&path);
+        let target = with_sessions(&store, 60);
+        let dry = store.forget(&target, ForgetOptions::default()).unwrap();
+        store.close().unwrap();
+        let mut child = spawn("acts_as_a_person_who_forgets_when_asked", &path);
+        while !beside(&path, "forgets").exists() && child.try_wait().unwrap().is_none() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        thread::sleep(Duration::from_millis(wait));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let store = open(&path);
+        let report = store.forget(&target, REAL).unwrap();
+        assert!(report.objects.len() <= dry.objects.len());
+        store.close().unwrap();
+        assert_gone(&path, 60);
+    }
+}
+
+#[test]
+fn a_backup_beside_a_session_is_a_whole_store_of_one_moment() {
+    let (folder, path) = place();
+    let store = open(&path);
+    with_sessions(&store, 30);
+    let before = store.newest().unwrap().0;
+    let copy = folder.path().join("copy.sqlite");
+    fs::write(&copy, "an older copy").unwrap();
+    let viewer = Store::open_read_only(path.to_str().unwrap()).unwrap();
+    beside_a_session(&path, || {
+        for store in [&store, &viewer] {
+            let made = store.backup(&copy).unwrap();
+            assert!(made.tx_id > before, "{made:?}");
+            let again = open(&copy);
+            assert_eq!(again.newest().unwrap().0, made.tx_id);
+            assert_eq!((again.id(), again.notice()), (store.id(), None));
+            let report = doctor::check(&again).unwrap();
+            assert_eq!((report.findings, report.checked.versions), (vec![], made.versions));
+            again.close().unwrap();
+        }
+    });
+    assert_eq!(store.backup(Path::new("/dev/stdout")).unwrap_err().code(), "INVALID_ARGUMENT");
+    let left = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(left.filter(|name| name.to_string_lossy().ends_with(".new")).count() == 0);
+}
