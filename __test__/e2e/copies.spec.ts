@@ -99,7 +99,7 @@ test.each(["0.1.0", "0.0.9"])("a project's package serves in the place of one's 
   expect(await sessions(sandbox)).toHaveLength(1);
 });
 
-test("one's own package serves again once the project's is removed", async () => {
+test("one's own package serves once the project's is gone", async () => {
   const { model, sandbox } = await start([{ text: "ok" }, { text: "ok" }]);
   const [, project] = installTwice(sandbox, "0.1.0");
   const reloading = join(sandbox.dir, "reloading.ts");

@@ -183,7 +183,7 @@ pub const SETTINGS: &[SettingDoc] = &[
         "highWater",
         SettingType::Share,
         "0.7",
-        "Share of the model's window that a request may fill before a new epoch starts and `activate` and `pin` refuse",
+        "Share of the model's window that a request may fill before a new epoch starts; half of it is for what is pinned",
     ),
     setting(
         "firstTokenSeconds",
