@@ -161,8 +161,13 @@ describe("the store", () => {
     const at = desk();
     const { status, stdout, stderr } = at.run(...command.split(" "));
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
-    expect(stderr).toContain(`cannot use the store \`${at.store}\`: `);
+    expect(stderr).toBe(
+      "palimpsest: there is no session yet\nhint: start Pi with Palimpsest first, or name a store with `--store`\n",
+    );
     expect(existsSync(at.store)).toBe(false);
+    expect(at.run(...command.split(" "), "--store", at.store).stderr).toContain(
+      `cannot use the store \`${at.store}\`: `,
+    );
   });
 
   test("may be given before the command as well", () => {

@@ -1,4 +1,5 @@
 // The store that a command works on: found as the Pi extension finds it, opened, and closed after the work.
+import { existsSync } from "node:fs";
 import { piAgentDir } from "../../lib/places.js";
 import { writeError } from "./output.js";
 import { oneLine } from "./table.js";
@@ -36,6 +37,9 @@ export const forSharing = ["xtdbUrl", "xtdbTokenFile", "xtdbCaFile", "shareSessi
  */
 export async function withStore(given, work, { access = "read", needed = [] } = {}) {
   const options = await storeOptions(given, needed);
+  if (access !== "create") {
+    await requireStore(given, options);
+  }
   const run = async (/** @type {Store} */ store) => {
     if (store.notice !== null) {
       await writeError(`palimpsest: ${store.notice}\n`);
@@ -186,4 +190,22 @@ async function storeOptions(given, needed) {
   const isPlaced = given.store !== undefined || process.env.PALIMPSEST_STORE !== undefined;
   const settings = await settingsFor(isPlaced ? needed : [...forStore, ...needed]);
   return { path: given.store, settings, agentDir: piAgentDir() };
+}
+
+/**
+ * Says what to do first where nobody named a store and there is none yet.
+ * @param {Given} given
+ * @param {Awaited<ReturnType<typeof storeOptions>>} options
+ */
+async function requireStore(given, options) {
+  if (given.store !== undefined || process.env.PALIMPSEST_STORE !== undefined || options.settings.store != null) {
+    return;
+  }
+  const { storePath } = await import("../../index.js");
+  if (!existsSync(await storePath(options))) {
+    throw Object.assign(new Error("there is no session yet"), {
+      code: "STORE_UNAVAILABLE",
+      hint: "start Pi with Palimpsest first, or name a store with `--store`",
+    });
+  }
 }
