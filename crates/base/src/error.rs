@@ -390,9 +390,10 @@ impl Error {
                 "if you trust it, decompress it (`zstd -d`, `gzip -d`) and take that"
             }
             Self::MalformedTranscript { .. } => {
-                "supported are session files of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI, OpenCode and OpenClaw, plain \
-                 or compressed, sessions of the databases of the last two as `FILE#SESSION`, and the neutral form: a line \
-                 `{\"session\":{…}}`, then one message per line"
+                "supported are session files of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI, Qwen Code, OpenCode and \
+                 OpenClaw, plain or compressed, sessions of the databases of the last two as `FILE#SESSION`, messages of \
+                 Anthropic's or OpenAI's API, one per line, and the neutral form: a line `{\"session\":{…}}`, then one \
+                 message of pi-ai per line"
             }
             Self::TooFewNeeds { .. } => {
                 "use more or longer sessions; until then, the built-in weights are better"

@@ -14,6 +14,7 @@ mod foreign;
 mod gemini;
 mod lines;
 mod message;
+mod messages;
 mod neutral;
 mod notes;
 mod openclaw;
@@ -21,10 +22,14 @@ mod opencode;
 mod pairing;
 mod path;
 mod pi;
+mod qwen;
+mod stranger;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
+
+use serde::{Deserialize, Serialize};
 
 use self::lines::{Line, Lines};
 use self::message::Message;
@@ -53,22 +58,50 @@ pub enum Format {
     /// OpenClaw: the database `~/.openclaw/agents/*/agent/openclaw-agent.sqlite`, and the file of a
     /// deleted session. Before 2026.8 its files are in Pi's form, and read as such.
     OpenClaw,
+    /// Qwen Code: `~/.qwen/projects/*/chats/*.jsonl`.
+    Qwen,
+    /// Messages of Anthropic's Messages API, one per line.
+    Anthropic,
+    /// Messages of OpenAI's Chat Completions, one per line.
+    OpenAi,
 }
 
+/// A reader's mark: whether a line is of its format and of no other.
+type Knows = fn(&Line<'_>) -> bool;
+
+/// The readers that one line is enough for.
+const READERS: [(Knows, Format); 9] = [
+    (neutral::knows, Format::Neutral),
+    (openclaw::knows, Format::OpenClaw),
+    (pi::knows, Format::Pi),
+    (codex::knows, Format::Codex),
+    (copilot::knows, Format::Copilot),
+    (gemini::knows, Format::Gemini),
+    (opencode::knows, Format::OpenCode),
+    (claude_code::knows, Format::ClaudeCode),
+    (qwen::knows, Format::Qwen),
+];
+
 impl Format {
-    /// The format of a line; `None` if it occurs in several formats or in none.
-    fn of(line: &Line<'_>) -> Option<Self> {
-        let readers = [
-            (neutral::knows as fn(&Line<'_>) -> bool, Self::Neutral),
-            (openclaw::knows, Self::OpenClaw),
-            (pi::knows, Self::Pi),
-            (codex::knows, Self::Codex),
-            (copilot::knows, Self::Copilot),
-            (gemini::knows, Self::Gemini),
-            (opencode::knows, Self::OpenCode),
-            (claude_code::knows, Self::ClaudeCode),
-        ];
-        readers.into_iter().find(|(knows, _)| knows(line)).map(|(_, format)| format)
+    /// What a file's first telling line says: a format, or why no reader takes the file. `None` if
+    /// no line tells.
+    fn told_by(lines: &[Line<'_>]) -> Option<std::result::Result<Self, (u64, String)>> {
+        lines.iter().find_map(|line| {
+            let mut claims = READERS.iter().filter(|(knows, _)| knows(line)).map(|(_, of)| *of);
+            let refused = |problem: String| Some(Err((line.number, problem)));
+            match (claims.next(), claims.next()) {
+                (Some(one), None) => Some(Ok(one)),
+                (Some(one), Some(other)) => {
+                    refused(format!("is taken for one of {one} and of {other}, which is our error"))
+                }
+                (None, _) => stranger::refusal(line).and_then(|what| refused(what.to_owned())),
+            }
+        })
+    }
+
+    /// The format of a file's lines; `None` if nothing says it.
+    fn of(lines: &[Line<'_>]) -> Option<std::result::Result<Self, (u64, String)>> {
+        Self::told_by(lines).or_else(|| messages::form_of(lines))
     }
 }
 
@@ -83,7 +116,29 @@ impl fmt::Display for Format {
             Self::Gemini => "gemini",
             Self::OpenCode => "opencode",
             Self::OpenClaw => "openclaw",
+            Self::Qwen => "qwen",
+            Self::Anthropic => "anthropic",
+            Self::OpenAi => "openai",
         })
+    }
+}
+
+/// Requests to a model and calls of tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    /// Requests, each with an answer of the model.
+    pub requests: u64,
+    /// Calls that the model made in its answers.
+    pub calls: u64,
+}
+
+impl std::ops::Add for Counts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        let Self { requests, calls } = self;
+        Self { requests: requests + other.requests, calls: calls + other.calls }
     }
 }
 
@@ -109,6 +164,16 @@ pub struct Transcript {
     /// Kind of each tool (`read`, `write`, `edit`, `ls`, `find`, `grep`, `bash`, `other`) by its
     /// name, if the file says it.
     pub tool_kinds: BTreeMap<String, String>,
+    /// What the file holds by its own marks, without sub-agents.
+    pub held: Counts,
+    /// The part of `held` on branches that were left.
+    pub left: Counts,
+    /// The part of `held` that was left out because calls have no result.
+    pub interrupted: Counts,
+    /// What was read: the answers in `messages`, and their calls.
+    pub read: Counts,
+    /// Lines, but for a torn last one, that cannot be read and may have held anything.
+    pub unread_lines: u64,
     /// What was left out or mended, one line each with its count.
     pub notes: Vec<String>,
 }
@@ -151,6 +216,8 @@ impl Transcript {
             Format::Gemini => gemini::read(lines, &mut notes),
             Format::OpenCode => opencode::read(lines, path, &mut notes),
             Format::OpenClaw => openclaw::read(lines, &mut notes),
+            Format::Qwen => qwen::read(lines, &mut notes),
+            Format::Anthropic | Format::OpenAi => messages::read(lines, format, &mut notes),
         };
         Ok(Self::new(find::name_of(path), format, parts, notes))
     }
@@ -169,7 +236,11 @@ impl Transcript {
     }
 
     fn new(name: String, format: Format, parts: Parts, mut notes: Notes) -> Self {
-        let messages = pairing::pair(message::timed(parts.messages, &mut notes), &mut notes);
+        let read_or_left = || message::counts_of(&parts.messages) + parts.left;
+        let held = parts.held.unwrap_or_else(read_or_left);
+        let timed = message::timed(parts.messages, &mut notes);
+        let (messages, interrupted) = pairing::pair(timed, &mut notes);
+        let read = message::counts_of(&messages);
         Self {
             name,
             format,
@@ -177,6 +248,11 @@ impl Transcript {
             cwd: parts.cwd,
             messages: messages.into_iter().map(Message::into_json).collect(),
             tool_kinds: parts.tool_kinds,
+            held,
+            left: parts.left,
+            interrupted,
+            read,
+            unread_lines: notes.unread(),
             notes: notes.into_lines(),
         }
     }
@@ -189,6 +265,10 @@ struct Parts {
     cwd: Option<String>,
     messages: Vec<Message>,
     tool_kinds: BTreeMap<String, String>,
+    /// What the file holds by its own marks; `None`: as many as `messages` and `left` have.
+    held: Option<Counts>,
+    /// What branches hold that were left.
+    left: Counts,
 }
 
 /// The format of a text and its lines; a document over several lines counts as one line.
@@ -205,14 +285,14 @@ fn recognised<'a>(
     if let Some(too_much) = lines.too_much(room) {
         return Err(too_much);
     }
-    if let Some(format) = lines.found.iter().find_map(Format::of) {
+    if let Some(format) = Format::of(&lines.found) {
         notes.append(of_lines);
-        return Ok((format, lines.found));
+        return Ok((format?, lines.found));
     }
     let Some(document) = lines.document(text, room, notes) else { return Err(lines.complaint()) };
-    let document = document?;
-    match Format::of(&document) {
-        Some(format) => Ok((format, vec![document])),
-        None => Err((document.number, lines::UNKNOWN.to_owned())),
+    let document = [document?];
+    match Format::told_by(&document) {
+        Some(format) => Ok((format?, document.into())),
+        None => Err((document[0].number, lines::UNKNOWN.to_owned())),
     }
 }

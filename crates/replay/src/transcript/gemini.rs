@@ -6,7 +6,7 @@
 //! resumed or compressed: it holds the continued list, so unknown messages are added and none are
 //! removed. Must not apply compressions: replay decides itself what later calls see.
 
-mod content;
+pub(super) mod content;
 mod log;
 
 use std::collections::HashSet;
@@ -25,10 +25,9 @@ use super::notes::Notes;
 /// Beginning of the message in which the program tells the model about the folder.
 const CONTEXT_START: &str = "<session_context>";
 
-/// Whether a line is a session's header, which may hold all messages, or a change to it.
+/// Whether a line is a session's header, which may hold all messages.
 pub(super) fn knows(line: &Line<'_>) -> bool {
-    let has = |key: &str| line.object.contains_key(key);
-    (line.text_at("sessionId").is_some() && has("projectHash")) || line.object_at("$set").is_some()
+    line.text_at("sessionId").is_some() && line.text_at("projectHash").is_some()
 }
 
 /// Reads the lines of a file.
@@ -152,6 +151,13 @@ fn thought(given: &Value) -> Option<Value> {
         (one, other) => one.or(other)?.to_owned(),
     };
     Some(thinking_block(&whole, None))
+}
+
+/// The thoughts among the parts of a content.
+pub(super) fn thought_blocks(parts: &Value) -> impl Iterator<Item = Value> {
+    let thoughts = parts.as_array().into_iter().flatten().filter(|part| content::is_thought(part));
+    let texts = thoughts.filter_map(|part| part.get("text")?.as_str());
+    texts.filter(|text| !text.is_empty()).map(|text| thinking_block(text, None))
 }
 
 /// The counts of a response: `input` includes what was `cached`; thoughts are counted separately

@@ -11,11 +11,10 @@ use super::lines::Line;
 use super::message::Message;
 use super::notes::Notes;
 
-/// Whether a line is the first of a file in this form, or a message of it.
+/// Whether a line is the first of a file in this form. Without it, `messages` tells the messages
+/// from those of other lists.
 pub(super) fn knows(line: &Line<'_>) -> bool {
-    let is_message =
-        || ["user", "assistant", "toolResult"].contains(&line.text_at("role").unwrap_or_default());
-    !line.object.contains_key("type") && (line.object_at("session").is_some() || is_message())
+    !line.object.contains_key("type") && line.object_at("session").is_some()
 }
 
 /// Reads the lines of a file.

@@ -11,6 +11,7 @@ mod found_sessions;
 mod learn;
 mod openclaw;
 mod oracle;
+mod readers;
 mod recorded_bill;
 mod session_files;
 mod sessions;
