@@ -20,7 +20,7 @@ use replay::options::Replaying;
 use replay::report::{BillReport, FileReport};
 use replay::run::{foreseen, replay};
 use replay::transcript::Transcript;
-use replay::transcript::find::find;
+use replay::transcript::find::{Found, find};
 
 /// How to replay transcripts.
 #[napi(object)]
@@ -57,13 +57,24 @@ pub struct ReplayOptions {
 /// Finds the sessions at paths: files as they are, each session of a database of OpenCode or OpenClaw, and in folders all that are sessions.
 /// `path` of an answer is what `replayFile` and `learnHazards` take, `FILE#SESSION` for a session of a database.
 ///
+/// `others`: whether to list as well, with their `problem`, files of folders that have names of sessions and are none. Default: false.
+///
 /// Rejects with `FILE` if a folder or a database cannot be read.
-#[napi(ts_args_type = "paths: string[]", ts_return_type = "Promise<FoundSession[]>")]
-pub fn find_sessions(paths: Given<Vec<String>>) -> AsyncTask<Blocking<Answer>> {
+#[napi(
+    ts_args_type = "paths: string[], others?: boolean",
+    ts_return_type = "Promise<FoundSession[]>"
+)]
+pub fn find_sessions(
+    paths: Given<Vec<String>>,
+    others: Given<Option<bool>>,
+) -> AsyncTask<Blocking<Answer>> {
     answering(move || {
+        let others = others.named("others")?.unwrap_or_default();
         let mut found = Vec::new();
         for path in paths.named("paths")? {
-            found.extend(find(Path::new(&path))?);
+            let Found { sessions, passed_over } = find(Path::new(&path))?;
+            found.extend(sessions);
+            found.extend(passed_over.into_iter().filter(|_| others));
         }
         Ok(found)
     })

@@ -24,6 +24,7 @@ mod path;
 mod pi;
 mod qwen;
 mod stranger;
+mod tail;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -66,6 +67,23 @@ pub enum Format {
     OpenAi,
 }
 
+/// Why a file is not read.
+#[derive(Debug)]
+struct Refused {
+    /// The line to look at.
+    line: u64,
+    /// What is wrong with it; goes on after `line 1 of FILE`.
+    problem: String,
+    /// Whether it is a session all the same, as far as can be seen.
+    is_session: bool,
+}
+
+impl Refused {
+    fn new((line, problem): (u64, String)) -> Self {
+        Self { line, problem, is_session: false }
+    }
+}
+
 /// A reader's mark: whether a line is of its format and of no other.
 type Knows = fn(&Line<'_>) -> bool;
 
@@ -85,10 +103,10 @@ const READERS: [(Knows, Format); 9] = [
 impl Format {
     /// What a file's first telling line says: a format, or why no reader takes the file. `None` if
     /// no line tells.
-    fn told_by(lines: &[Line<'_>]) -> Option<std::result::Result<Self, (u64, String)>> {
+    fn told_by(lines: &[Line<'_>]) -> Option<std::result::Result<Self, Refused>> {
         lines.iter().find_map(|line| {
             let mut claims = READERS.iter().filter(|(knows, _)| knows(line)).map(|(_, of)| *of);
-            let refused = |problem: String| Some(Err((line.number, problem)));
+            let refused = |problem: String| Some(Err(Refused::new((line.number, problem))));
             match (claims.next(), claims.next()) {
                 (Some(one), None) => Some(Ok(one)),
                 (Some(one), Some(other)) => {
@@ -100,8 +118,9 @@ impl Format {
     }
 
     /// The format of a file's lines; `None` if nothing says it.
-    fn of(lines: &[Line<'_>]) -> Option<std::result::Result<Self, (u64, String)>> {
-        Self::told_by(lines).or_else(|| messages::form_of(lines))
+    fn of(lines: &[Line<'_>]) -> Option<std::result::Result<Self, Refused>> {
+        let of_list = || messages::form_of(lines).map(|form| form.map_err(Refused::new));
+        Self::told_by(lines).or_else(of_list)
     }
 }
 
@@ -192,7 +211,7 @@ impl Transcript {
             let (format, parts) = database::read(&file, &session, &mut notes)?;
             return Ok(Self::new(session, format, parts, notes));
         }
-        Self::parse(path, &lines::bytes_of(path)?)
+        Self::parse(path, &tail::whole(path, lines::bytes_of(path)?)?)
     }
 
     /// Reads the bytes of a session file, plain or gzipped. `path` gives its name, and the place of
@@ -204,9 +223,11 @@ impl Transcript {
         let mut notes = Notes::default();
         let text = lines::text_of(bytes, &mut notes)?;
         let room = Room::for_file(text.len());
-        let (format, lines) = recognised(&text, &room, &mut notes).map_err(|(line, problem)| {
+        let refused = |refused: Refused| {
+            let Refused { line, problem, .. } = refused;
             Error::MalformedTranscript { path: path.to_owned(), line, problem }
-        })?;
+        };
+        let (format, lines) = recognised(&text, &room, &mut notes).map_err(refused)?;
         let parts = match format {
             Format::Neutral => neutral::read(lines, &mut notes),
             Format::Pi => pi::read(lines, &mut notes),
@@ -272,27 +293,35 @@ struct Parts {
 }
 
 /// The format of a text and its lines; a document over several lines counts as one line.
-///
-/// # Errors
-/// The line to look at and what is wrong with it.
 fn recognised<'a>(
     text: &'a str,
     room: &Room,
     notes: &mut Notes,
-) -> std::result::Result<(Format, Vec<Line<'a>>), (u64, String)> {
+) -> std::result::Result<(Format, Vec<Line<'a>>), Refused> {
     let mut of_lines = Notes::default();
     let lines = Lines::parse(text, room, &mut of_lines);
-    if let Some(too_much) = lines.too_much(room) {
-        return Err(too_much);
+    let told = Format::told_by(&lines.found);
+    if let Some((line, problem)) = lines.too_much(room) {
+        return Err(Refused { line, problem, is_session: matches!(told, Some(Ok(_))) });
     }
-    if let Some(format) = Format::of(&lines.found) {
+    if let Some(format) = told.or_else(|| Format::of(&lines.found)) {
         notes.append(of_lines);
         return Ok((format?, lines.found));
     }
-    let Some(document) = lines.document(text, room, notes) else { return Err(lines.complaint()) };
-    let document = [document?];
+    let Some(document) = lines.document(text, room, notes) else {
+        return Err(Refused::new(lines.complaint()));
+    };
+    let document = [document.map_err(Refused::new)?];
     match Format::told_by(&document) {
         Some(format) => Ok((format?, document.into())),
-        None => Err((document[0].number, lines::UNKNOWN.to_owned())),
+        None => Err(Refused::new((document[0].number, lines::UNKNOWN.to_owned()))),
     }
+}
+
+/// The format that the beginning of a file tells; `None` if it does not.
+fn told_by_start(start: &[u8]) -> Option<std::result::Result<Format, Refused>> {
+    let text = lines::text_of(start, &mut Notes::default()).ok()?;
+    let whole = text.rsplit_once('\n')?.0;
+    let lines = Lines::parse(whole, &Room::for_file(whole.len()), &mut Notes::default());
+    Format::told_by(&lines.found)
 }

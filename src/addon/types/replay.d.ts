@@ -47,6 +47,8 @@ export interface FoundSession {
   path: string;
   /** The name of its transcript. */
   name: string;
+  /** Why it is no session; only where `findSessions` was asked for such files, and never of a session. */
+  problem?: string;
 }
 
 /** The result of replaying a transcript. Tokens and costs are not rounded. */

@@ -43,7 +43,8 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
     for record in log.messages() {
         messages.extend(messages_of(record, &answered, notes));
     }
-    Parts { session_id, cwd, messages, ..Parts::default() }
+    let left = log.left;
+    Parts { session_id, cwd, messages, left, ..Parts::default() }
 }
 
 /// A stored message, and whether it is a summary.
