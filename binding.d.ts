@@ -1316,6 +1316,8 @@ export interface FoundSession {
   path: string;
   /** The name of its transcript. */
   name: string;
+  /** Why it is no session; only where `findSessions` was asked for such files, and never of a session. */
+  problem?: string;
 }
 
 /** The result of replaying a transcript. Tokens and costs are not rounded. */
@@ -1339,7 +1341,50 @@ export interface ReplayedFile {
   oracle?: ForeseenReplay;
   /** What was left out of the file or repaired, a line for each kind, with a count. */
   notes: string[];
+  /** The form of the file, such as `claude-code`, and the session's own ID, if the file has one. */
+  format: string;
+  session?: string;
+  /** What the file holds by its own marks, without sub-agents; the parts of it on branches that were left, and whose calls have no result; and what was read. */
+  held: ReplayCounts;
+  left: ReplayCounts;
+  interrupted: ReplayCounts;
+  read: ReplayCounts;
+  /** Lines, but for a torn last one, that cannot be read, and may have held anything. */
+  unreadLines: number;
+  recorded: RecordedRequests;
   series: ReplayedCall[];
+}
+
+/** Requests to a model, and calls of tools in its answers. */
+export interface ReplayCounts {
+  requests: number;
+  calls: number;
+}
+
+/**
+ * What a transcript records of its requests. `tokens`, `output` and `cost` (input, in uncached input tokens) are what the provider counted
+ * for `requests` of them, `plainTokens` is our estimate of the same. `prices`, `window` and `fixedTokens` (system prompt and tools) are what
+ * was used; `hiddenTokens` are those of thinking without text.
+ */
+export interface RecordedRequests {
+  /** The model of most answers. */
+  model: string | null;
+  prices: string;
+  /** US dollars for a million uncached input tokens of the model, if known. */
+  usdPerMillion: number | null;
+  /** Tokens of the largest request, if the host compacted. */
+  compactedAt: number | null;
+  window: number | null;
+  fixedTokens: number;
+  hiddenTokens: number;
+  requests: number;
+  tokens: number;
+  plainTokens: number;
+  output: number;
+  cost: number;
+  /** Time of the first and of the last message in ms, if known. */
+  from: number | null;
+  to: number | null;
 }
 
 /** The sums over transcripts of at least 15 calls; `leftOut` counts the others. */
@@ -2843,9 +2888,11 @@ export interface ExportArchiveOptions {
  * Finds the sessions at paths: files as they are, each session of a database of OpenCode or OpenClaw, and in folders all that are sessions.
  * `path` of an answer is what `replayFile` and `learnHazards` take, `FILE#SESSION` for a session of a database.
  *
+ * `others`: whether to list as well, with their `problem`, files of folders that have names of sessions and are none. Default: false.
+ *
  * Rejects with `FILE` if a folder or a database cannot be read.
  */
-export declare function findSessions(paths: string[]): Promise<FoundSession[]>
+export declare function findSessions(paths: string[], others?: boolean): Promise<FoundSession[]>
 
 /** How to forget. */
 export interface ForgetOptions {
@@ -3166,6 +3213,11 @@ export interface ReplayOptions {
    * what this version adds.
    */
   overheadTokens?: number
+  /**
+   * Whether prices, window, and the sizes of system prompt, tools and thinking are as the transcript records them, where no other option
+   * says them. Default: false.
+   */
+  recorded?: boolean
   /** Settings, complete or in part; their `layout` and `prices` are ignored. Default: the default settings. */
   settings?: Partial<Settings>
   /** Whether to tell what perfect foresight would cost under the same rules, as `oracle`; only with the layout `log`. Default: false. */

@@ -17,8 +17,9 @@ use context::tokens::Counter;
 use live::PromptTokens;
 use replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
 use replay::options::Replaying;
+use replay::recorded::Follows;
 use replay::report::{BillReport, FileReport};
-use replay::run::{foreseen, replay};
+use replay::run::{foreseen_recorded, replay_recorded};
 use replay::transcript::Transcript;
 use replay::transcript::find::{Found, find};
 
@@ -42,6 +43,9 @@ pub struct ReplayOptions {
     /// Tokens that the extension adds to system prompt and tools. Default: of a stored session what its calls had on average, otherwise
     /// what this version adds.
     pub overhead_tokens: Option<i64>,
+    /// Whether prices, window, and the sizes of system prompt, tools and thinking are as the transcript records them, where no other option
+    /// says them. Default: false.
+    pub recorded: Option<bool>,
     /// Settings, complete or in part; their `layout` and `prices` are ignored. Default: the default settings.
     #[napi(ts_type = "Partial<Settings>")]
     pub settings: Option<Value>,
@@ -135,11 +139,17 @@ fn replayed(
     read: impl FnOnce() -> Result<Transcript>,
 ) -> Result<FileReport> {
     let oracle = options.oracle == Some(true);
-    let (replaying, _) = replaying(options, known)?;
+    let is_recorded = options.recorded == Some(true);
+    let follows = Follows {
+        prices: is_recorded && options.prices.is_none(),
+        window: is_recorded && options.window.is_none(),
+        sizes: is_recorded && options.prompt_tokens.is_none(),
+    };
+    let (replaying, prices) = replaying(options, known)?;
     let transcript = read()?;
-    let mut report = replay(&transcript, &replaying)?;
+    let mut report = replay_recorded(&transcript, &replaying, follows, &prices)?;
     if oracle {
-        report.oracle = Some(foreseen(&transcript, &replaying)?);
+        report.oracle = Some(foreseen_recorded(&transcript, &replaying, follows)?);
     }
     Ok(report)
 }

@@ -10,6 +10,7 @@ use super::measure::Measured;
 use super::measure::faults::Fault;
 use super::measure::side::SideCall;
 use super::options::Replaying;
+use super::transcript::{Counts, Transcript};
 use config::Layout;
 use context::tokens::Counter;
 use live::Notice;
@@ -126,6 +127,40 @@ pub struct CallReport {
     pub compacted: bool,
 }
 
+/// What a transcript records of its requests, beside our estimate of the same.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RecordedReport {
+    /// The model of most answers.
+    pub model: Option<String>,
+    /// Name of the price table that was used.
+    pub prices: String,
+    /// US dollars for a million uncached input tokens of the model, if known.
+    pub usd_per_million: Option<f64>,
+    /// The largest request that went out, if the host compacted.
+    pub compacted_at: Option<u64>,
+    /// Tokens of the window that was used; `None`: no limit.
+    pub window: Option<u64>,
+    /// Tokens of the plain host's system prompt and tools that were used.
+    pub fixed_tokens: u64,
+    /// Tokens of thinking whose text is not in the file.
+    pub hidden_tokens: u64,
+    /// Requests that the provider counted.
+    pub requests: u64,
+    /// Their input tokens, as counted.
+    pub tokens: f64,
+    /// Our estimate of the same.
+    pub plain_tokens: f64,
+    /// The output tokens of their answers.
+    pub output: f64,
+    /// Cost of their input, in uncached input tokens.
+    pub cost: f64,
+    /// Time of the first message in ms, if known.
+    pub from: Option<i64>,
+    /// Time of the last message in ms, if known.
+    pub to: Option<i64>,
+}
+
 /// A transcript.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -162,6 +197,30 @@ pub struct FileReport {
     pub oracle: Option<Foreseen>,
     /// What was left out of the file or mended, one line each with its count.
     pub notes: Vec<String>,
+    /// The program that wrote the file.
+    #[serde(default)]
+    pub format: String,
+    /// The session's ID, if the file has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// What the file holds by its own marks.
+    #[serde(default)]
+    pub held: Counts,
+    /// The part of `held` on branches that were left.
+    #[serde(default)]
+    pub left: Counts,
+    /// The part of `held` whose calls have no result.
+    #[serde(default)]
+    pub interrupted: Counts,
+    /// What was read.
+    #[serde(default)]
+    pub read: Counts,
+    /// Lines that cannot be read, and may have held anything.
+    #[serde(default)]
+    pub unread_lines: u64,
+    /// What the file records of its requests.
+    #[serde(default)]
+    pub recorded: RecordedReport,
     /// Every call.
     pub series: Vec<CallReport>,
 }
@@ -246,9 +305,20 @@ impl BillReport {
 }
 
 impl FileReport {
-    /// A report without calls. `notes`: what was left out of the file or mended.
-    pub fn new(name: &str, notes: &[String]) -> Self {
-        Self { name: name.to_owned(), notes: notes.to_vec(), ..Self::default() }
+    /// A report without calls.
+    pub fn new(transcript: &Transcript) -> Self {
+        Self {
+            name: transcript.name.clone(),
+            notes: transcript.notes.clone(),
+            format: transcript.format.to_string(),
+            session: transcript.session_id.clone(),
+            held: transcript.held,
+            left: transcript.left,
+            interrupted: transcript.interrupted,
+            read: transcript.read,
+            unread_lines: transcript.unread_lines,
+            ..Self::default()
+        }
     }
 
     /// Adds a call.
@@ -413,7 +483,12 @@ mod tests {
     fn file(calls: u64, ours: f64, plain: f64) -> FileReport {
         let bill = ReplayBill { ours, plain, ratio: ratio(ours, plain) };
         let faults = Faults { raw: 1, strict: 1, own_words: 0, cost: 2.0 };
-        FileReport { calls, bill, faults, ..FileReport::new("a", &[]) }
+        FileReport {
+            calls,
+            bill,
+            faults,
+            ..FileReport { name: "a".to_owned(), ..FileReport::default() }
+        }
     }
 
     #[test]
@@ -441,7 +516,7 @@ mod tests {
         let fault = Fault { lines: 1, strict: true, own_words: true, sources: vec![3], cost: 5.0 };
         let side =
             |fault| SideCall { tokens: 100.0, cached: 80.0, cost: 30.0, compaction: 7.0, fault };
-        let mut report = FileReport::new("a", &[]);
+        let mut report = FileReport::default();
         let call = Measured {
             ours: side(Some(fault)),
             plain: side(None),

@@ -4,6 +4,7 @@ use super::dump::Dump;
 use super::measure::{Measure, Measured, Measuring};
 use super::options::Replaying;
 use super::play::{Played, play, play_foreseen, play_plain};
+use super::recorded::{Follows, Recorded};
 use super::report::{Contents, FileReport, Foreseen};
 use super::transcript::Transcript;
 use base::error::Result;
@@ -14,10 +15,39 @@ use config::Layout;
 /// # Errors
 /// Errors of the session; `FILE` if the dump cannot be written.
 pub fn replay(transcript: &Transcript, replaying: &Replaying) -> Result<FileReport> {
+    replay_with(transcript, replaying, &[])
+}
+
+/// Replays a transcript with the options that it records, as far as they follow it. `prices`: name
+/// of the price table of the others.
+///
+/// # Errors
+/// As [`replay`].
+pub fn replay_recorded(
+    transcript: &Transcript,
+    given: &Replaying,
+    follows: Follows,
+    prices: &str,
+) -> Result<FileReport> {
+    let recorded = Recorded::of(transcript, given.counter);
+    let replaying = recorded.options(given, follows);
+    let hidden: &[u64] = if follows.sizes { &recorded.hidden } else { &[] };
+    let mut report = replay_with(transcript, &replaying, hidden)?;
+    let prices = if follows.prices { recorded.prices } else { prices };
+    report.recorded = recorded.report(&report, &replaying, prices);
+    Ok(report)
+}
+
+/// `hidden`: tokens that messages have beyond what they show, by their indexes.
+fn replay_with(
+    transcript: &Transcript,
+    replaying: &Replaying,
+    hidden: &[u64],
+) -> Result<FileReport> {
     let overhead_tokens = if replaying.layout.is_some() { replaying.overhead_tokens } else { 0 };
     let measuring = measuring(replaying, overhead_tokens);
-    let mut measure = Measure::new(&transcript.messages, &measuring);
-    let mut report = FileReport::new(&transcript.name, &transcript.notes);
+    let mut measure = Measure::new(&transcript.messages, &measuring, hidden);
+    let mut report = FileReport::new(transcript);
     let dump = replaying.dump.as_ref().map(|folder| Dump::create(folder, &transcript.name));
     let mut dump = dump.transpose()?;
     let mut each = |played: Played| {
@@ -47,10 +77,32 @@ pub fn replay(transcript: &Transcript, replaying: &Replaying) -> Result<FileRepo
 /// # Errors
 /// Errors of the session.
 pub fn foreseen(transcript: &Transcript, replaying: &Replaying) -> Result<Foreseen> {
+    foreseen_with(transcript, replaying, &[])
+}
+
+/// As [`foreseen`], with the options that the transcript records, as far as they follow it.
+///
+/// # Errors
+/// Errors of the session.
+pub fn foreseen_recorded(
+    transcript: &Transcript,
+    given: &Replaying,
+    follows: Follows,
+) -> Result<Foreseen> {
+    let recorded = Recorded::of(transcript, given.counter);
+    let hidden: &[u64] = if follows.sizes { &recorded.hidden } else { &[] };
+    foreseen_with(transcript, &recorded.options(given, follows), hidden)
+}
+
+fn foreseen_with(
+    transcript: &Transcript,
+    replaying: &Replaying,
+    hidden: &[u64],
+) -> Result<Foreseen> {
     let measuring = measuring(replaying, replaying.overhead_tokens);
     let playing = replaying.playing(Layout::Log, replaying.overhead_tokens);
-    let mut measure = Measure::new(&transcript.messages, &measuring);
-    let mut report = FileReport::new(&transcript.name, &[]);
+    let mut measure = Measure::new(&transcript.messages, &measuring, hidden);
+    let mut report = FileReport::default();
     drop(play_foreseen(transcript, &playing, &mut |played| {
         let measured = measure.call(&played);
         let contents = contents(&measured, &measuring);

@@ -194,10 +194,16 @@ fn texts_in(value: &Value) -> String {
 /// The counts of Anthropic's `usage` in pi-ai's terms.
 pub(in crate::transcript) fn usage_of(counts: &Value) -> Value {
     let count = |key: &str| counts.get(key).and_then(Value::as_i64).unwrap_or_default();
-    usage(
+    let mut counts_of_pi = usage(
         count("input_tokens"),
         count("output_tokens"),
         count("cache_read_input_tokens"),
         count("cache_creation_input_tokens"),
-    )
+    );
+    // The part of what was written that stays for an hour.
+    let long = counts.pointer("/cache_creation/ephemeral_1h_input_tokens").and_then(Value::as_i64);
+    if let Some(long) = long.filter(|long| *long > 0) {
+        counts_of_pi["cacheWrite1h"] = long.into();
+    }
+    counts_of_pi
 }
