@@ -1308,6 +1308,10 @@ export interface ReplayedCall {
   plain: ReplaySide;
   /** Whether the plain host compacted before this call. */
   compacted: boolean;
+  /** What the provider counted, if the transcript says it; `cost` of the input, in uncached input tokens. */
+  recorded?: { tokens: number; output: number; cost: number };
+  /** IDs of the answer's calls, where a program copies answers from one file to another. */
+  answer?: string;
 }
 
 /** A session that `replayFile` can play. */
@@ -1349,6 +1353,8 @@ export interface ReplayedFile {
   left: ReplayCounts;
   interrupted: ReplayCounts;
   read: ReplayCounts;
+  /** Requests that stand in another transcript of the same report as well, and count there. */
+  copied: number;
   /** Lines, but for a torn last one, that cannot be read, and may have held anything. */
   unreadLines: number;
   recorded: RecordedRequests;
@@ -3222,6 +3228,8 @@ export interface ReplayOptions {
   settings?: Partial<Settings>
   /** Whether to tell what perfect foresight would cost under the same rules, as `oracle`; only with the layout `log`. Default: false. */
   oracle?: boolean
+  /** Name of the session in the report, for `dump` and for `tree`. Default: that of the file. */
+  name?: string
   /** Absolute path of a folder to write the requests to, which is created if it is missing. Default: they are not written. */
   dump?: string
   /**
@@ -3232,7 +3240,8 @@ export interface ReplayOptions {
 }
 
 /**
- * Joins the results of transcripts that were replayed with these options into one report.
+ * Joins the results of transcripts that were replayed with these options into one report. Requests that Codex copied from one of them
+ * into another count once. With `recorded`, `prices` and `window` are what all transcripts have in common, else `recorded` and null.
  *
  * Rejects with `INVALID_ARGUMENT`.
  */

@@ -25,7 +25,7 @@ export const learn = {
   ],
   async run(given) {
     const addon = await import("../../index.js");
-    const found = await transcripts(addon, given.positionals);
+    const { found } = await transcripts(addon, given.positionals);
     const learned = await withProgress("learning", () => addon.learnHazards(found.map(({ path }) => path)));
     const out = text(given, "out");
     const weights = `${JSON.stringify(learned.hazards, null, 2)}\n`;

@@ -11,10 +11,12 @@ const defaultColumns = 80;
 /**
  * @param {string[]} headings
  * @param {string[][]} rows the last column may be long: it is cut to the terminal's width
+ * @param {{ alwaysHeaded?: boolean }} [how] whether the headings stand above the rows for other tools, too
  */
-export async function writeTable(headings, rows) {
+export async function writeTable(headings, rows, { alwaysHeaded = false } = {}) {
   if (!isTerminal()) {
-    await write(rows.map((row) => `${row.map(oneLine).join("\t")}\n`).join(""));
+    const all = alwaysHeaded ? [headings, ...rows] : rows;
+    await write(all.map((row) => `${row.map(oneLine).join("\t")}\n`).join(""));
     return;
   }
   if (rows.length === 0) {

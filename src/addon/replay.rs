@@ -51,6 +51,8 @@ pub struct ReplayOptions {
     pub settings: Option<Value>,
     /// Whether to tell what perfect foresight would cost under the same rules, as `oracle`; only with the layout `log`. Default: false.
     pub oracle: Option<bool>,
+    /// Name of the session in the report, for `dump` and for `tree`. Default: that of the file.
+    pub name: Option<String>,
     /// Absolute path of a folder to write the requests to, which is created if it is missing. Default: they are not written.
     pub dump: Option<String>,
     /// Absolute path of a folder with snapshots of the working folder, `NAME/call-N` and `NAME/result-ID`. Default: files are what
@@ -145,8 +147,10 @@ fn replayed(
         window: is_recorded && options.window.is_none(),
         sizes: is_recorded && options.prompt_tokens.is_none(),
     };
+    let name = options.name.clone();
     let (replaying, prices) = replaying(options, known)?;
-    let transcript = read()?;
+    let mut transcript = read()?;
+    transcript.name = name.unwrap_or(transcript.name);
     let mut report = replay_recorded(&transcript, &replaying, follows, &prices)?;
     if oracle {
         report.oracle = Some(foreseen_recorded(&transcript, &replaying, follows)?);
@@ -154,7 +158,8 @@ fn replayed(
     Ok(report)
 }
 
-/// Joins the results of transcripts that were replayed with these options into one report.
+/// Joins the results of transcripts that were replayed with these options into one report. Requests that Codex copied from one of them
+/// into another count once. With `recorded`, `prices` and `window` are what all transcripts have in common, else `recorded` and null.
 ///
 /// Rejects with `INVALID_ARGUMENT`.
 #[napi(
@@ -169,8 +174,14 @@ pub fn replay_report(
         let files: Vec<FileReport> = serde_json::from_value(files.named("files")?.0)
             .map_err(|error| Error::argument("files", format!("are no reports: {error}")))?;
         let options = options.named("options")?.unwrap_or_default();
+        let is_recorded = options.recorded == Some(true);
+        let (own_prices, own_window) = (options.prices.is_none(), options.window.is_none());
         let (replaying, prices) = replaying(options, None)?;
-        Ok(BillReport::new(files, &replaying, prices))
+        let mut report = BillReport::new(files, &replaying, prices);
+        if is_recorded {
+            report.follow(own_prices, own_window);
+        }
+        Ok(report)
     })
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::measure::FIXED_TOKENS;
 use super::measure::message::{MeasuredMessage, Speaker};
 use super::options::Replaying;
-use super::report::{FileReport, RecordedReport};
+use super::report::{CallReport, Counted, RecordedReport};
 use super::transcript::Transcript;
 use config::Prices;
 use context::ledger::RESERVED_TOKENS;
@@ -20,6 +20,10 @@ use context::tokens::Counter;
 const COMPACTED: f64 = 0.5;
 /// A request below this many tokens is not compacted by itself.
 const SMALL_REQUEST: u64 = 20_000;
+/// Times before are none, in ms since 1970: files have small numbers where they know no time.
+const FIRST_TIME: i64 = 1_000_000_000_000;
+/// A count up to this is none.
+const NO_COUNT: u64 = 16;
 /// A count from this on is one, whatever the messages seem to be.
 const SMALL_COUNT: u64 = 1_000;
 /// The price table where no model tells one.
@@ -104,7 +108,8 @@ impl Recorded {
         let requests = requests(&values, &sizes, counter);
         let fixed_tokens = fixed(&requests);
         let hidden = hidden(&requests, values.len());
-        let times = || sizes.iter().filter_map(|message| message.timestamp).filter(|at| *at > 0);
+        let times =
+            || sizes.iter().filter_map(|message| message.timestamp).filter(|at| *at > FIRST_TIME);
         let span = times().min().zip(times().max());
         let mut recorded = Self {
             model,
@@ -135,10 +140,11 @@ impl Recorded {
         replaying
     }
 
-    /// What is recorded, beside the plain requests of a report. `prices`: name of the table.
+    /// What is recorded, beside the calls that were played, which get what was counted for them.
+    /// `prices`: name of the table.
     pub fn report(
         &self,
-        report: &FileReport,
+        series: &mut [CallReport],
         replaying: &Replaying,
         prices: &str,
     ) -> RecordedReport {
@@ -154,16 +160,16 @@ impl Recorded {
             to: self.span.map(|(_, to)| to),
             ..RecordedReport::default()
         };
-        let known = self.usage.iter().zip(&report.series);
-        for (usage, call) in known.filter_map(|(usage, call)| Some(((*usage)?, call))) {
+        for (usage, call) in self.usage.iter().zip(series) {
+            let Some(usage) = usage else { continue };
             let (read, write) = replaying.prices.at(usage.sent());
-            found.requests += 1;
-            found.tokens += tokens(usage.sent());
-            found.output += tokens(usage.output);
-            found.cost += tokens(usage.input)
+            let cost = tokens(usage.input)
                 + tokens(usage.cache_read) * read
                 + tokens(usage.cache_write) * write;
-            found.plain_tokens += call.plain.tokens;
+            let (sent, output) = (tokens(usage.sent()), tokens(usage.output));
+            let counted = Counted { tokens: sent, output, cost };
+            found.add(&counted, call.plain.tokens);
+            call.recorded = Some(counted);
         }
         found
     }
@@ -270,7 +276,8 @@ impl Sizing {
 
 /// Whether it is a count: programs write 0 or 1 where they know none.
 fn is_count(usage: Usage, before: u64) -> bool {
-    usage.sent() > 0 && (usage.sent() >= SMALL_COUNT || 2 * usage.sent() >= before)
+    let sent = usage.sent();
+    sent >= SMALL_COUNT || (sent > NO_COUNT && 2 * sent >= before)
 }
 
 fn usage_of(value: &Value) -> Usage {

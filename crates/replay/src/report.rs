@@ -3,6 +3,8 @@
 //! Tokens and costs are not rounded, since a token may be four characters. Costs are in uncached
 //! input tokens.
 
+pub mod copies;
+
 use serde::{Deserialize, Serialize};
 
 use super::facts::ToolCalls;
@@ -125,6 +127,25 @@ pub struct CallReport {
     pub plain: SideCall,
     /// Whether the plain host compacted before it.
     pub compacted: bool,
+    /// What the provider counted, if the transcript says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Counted>,
+    /// What tells the answer from others, where a program copies answers from one file to another:
+    /// the IDs of its calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+}
+
+/// What the provider counted for a request and its answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Counted {
+    /// Tokens of the request.
+    pub tokens: f64,
+    /// Tokens of the answer.
+    pub output: f64,
+    /// Cost of the request, in uncached input tokens.
+    pub cost: f64,
 }
 
 /// What a transcript records of its requests, beside our estimate of the same.
@@ -215,6 +236,9 @@ pub struct FileReport {
     /// What was read.
     #[serde(default)]
     pub read: Counts,
+    /// Requests that stand in another transcript as well, and count there.
+    #[serde(default)]
+    pub copied: u64,
     /// Lines that cannot be read, and may have held anything.
     #[serde(default)]
     pub unread_lines: u64,
@@ -288,8 +312,10 @@ pub struct BillReport {
 }
 
 impl BillReport {
-    /// Combines the reports of all transcripts; `prices`: name of the price table.
-    pub fn new(files: Vec<FileReport>, replaying: &Replaying, prices: String) -> Self {
+    /// Combines the reports of all transcripts; `prices`: name of the price table. What a transcript
+    /// copied from another one counts there alone.
+    pub fn new(mut files: Vec<FileReport>, replaying: &Replaying, prices: String) -> Self {
+        copies::count_once(&mut files);
         let (window, tokens) = (replaying.window_tokens, replaying.counter);
         let sum = Sum::of(&files);
         Self {
@@ -300,6 +326,22 @@ impl BillReport {
             overhead_tokens: replaying.overhead_tokens,
             files,
             sum,
+        }
+    }
+}
+
+impl BillReport {
+    /// Takes prices and window from the transcripts, if these were played by what each records.
+    pub fn follow(&mut self, prices: bool, window: bool) {
+        let Some((first, rest)) = self.files.split_first() else { return };
+        let first = &first.recorded;
+        if prices {
+            let is_one = rest.iter().all(|file| file.recorded.prices == first.prices);
+            self.prices = if is_one { first.prices.clone() } else { "recorded".to_owned() };
+        }
+        if window {
+            let is_one = rest.iter().all(|file| file.recorded.window == first.window);
+            self.window = first.window.filter(|_| is_one);
         }
     }
 }
@@ -324,11 +366,21 @@ impl FileReport {
     /// Adds a call.
     pub fn add(&mut self, measured: Measured, contents: Contents, notices: &[Notice]) {
         let call = self.calls;
-        self.calls += 1;
         let Measured { ours, plain, .. } = measured;
         let compacted = plain.compaction > 0.0;
-        self.bill.ours += bill(&ours);
-        self.bill.plain += bill(&plain);
+        self.epochs.extend(notices.iter().filter_map(|notice| epoch(call, notice)));
+        let (recorded, answer) = (None, None);
+        self.add_call(CallReport { call, contents, ours, plain, compacted, recorded, answer });
+    }
+}
+
+impl FileReport {
+    /// Adds a call to the sums and the series.
+    fn add_call(&mut self, report: CallReport) {
+        let CallReport { ours, plain, recorded, .. } = &report;
+        self.calls += 1;
+        self.bill.ours += bill(ours);
+        self.bill.plain += bill(plain);
         self.bill.ratio = ratio(self.bill.ours, self.bill.plain);
         self.tokens.add(ours.tokens, plain.tokens);
         self.cached_tokens.add(ours.cached, plain.cached);
@@ -337,9 +389,62 @@ impl FileReport {
         self.faults.count(ours.fault.as_ref());
         self.plain_faults.count(plain.fault.as_ref());
         self.compactions += u64::from(ours.compaction > 0.0);
-        self.plain_compactions += u64::from(compacted);
-        self.epochs.extend(notices.iter().filter_map(|notice| epoch(call, notice)));
-        self.series.push(CallReport { call, contents, ours, plain, compacted });
+        self.plain_compactions += u64::from(report.compacted);
+        if let Some(counted) = recorded {
+            self.recorded.add(counted, plain.tokens);
+        }
+        self.series.push(report);
+    }
+
+    /// Takes the first calls out of the sums and the series: they count in another transcript.
+    fn drop_first(&mut self, count: usize) {
+        let series = self.series.split_off(count);
+        let copied = std::mem::replace(&mut self.series, Vec::with_capacity(series.len()));
+        let calls =
+            copied.iter().filter_map(|call| call.answer.as_ref()).map(|ids| copies::calls(ids));
+        let copied = Counts { requests: copied.len() as u64, calls: calls.sum() };
+        self.recorded.clear();
+        let kept = Self {
+            name: std::mem::take(&mut self.name),
+            notes: std::mem::take(&mut self.notes),
+            format: std::mem::take(&mut self.format),
+            session: self.session.take(),
+            held: self.held.without(copied),
+            read: self.read.without(copied),
+            left: self.left,
+            interrupted: self.interrupted,
+            unread_lines: self.unread_lines,
+            tool_calls: self.tool_calls,
+            oracle: self.oracle,
+            recorded: std::mem::take(&mut self.recorded),
+            epochs: std::mem::take(&mut self.epochs),
+            copied: copied.requests,
+            ..Self::default()
+        };
+        *self = kept;
+        self.epochs.retain(|epoch| epoch.call >= copied.requests);
+        for call in series {
+            self.add_call(call);
+        }
+    }
+}
+
+impl RecordedReport {
+    /// Adds what was counted for a request, and our estimate of it.
+    pub fn add(&mut self, counted: &Counted, plain_tokens: f64) {
+        self.requests += 1;
+        self.tokens += counted.tokens;
+        self.output += counted.output;
+        self.cost += counted.cost;
+        self.plain_tokens += plain_tokens;
+    }
+
+    /// Forgets what was counted.
+    fn clear(&mut self) {
+        self.requests = 0;
+        for sum in [&mut self.tokens, &mut self.output, &mut self.cost, &mut self.plain_tokens] {
+            *sum = 0.0;
+        }
     }
 }
 

@@ -1,14 +1,17 @@
 //! Replays one transcript: plays it, measures each call, and writes the requests on demand.
 
 use super::dump::Dump;
+use super::measure::message::MeasuredMessage;
 use super::measure::{Measure, Measured, Measuring};
 use super::options::Replaying;
-use super::play::{Played, play, play_foreseen, play_plain};
+use super::play::{Played, answers, play, play_foreseen, play_plain};
 use super::recorded::{Follows, Recorded};
+use super::report::copies::SEPARATOR;
 use super::report::{Contents, FileReport, Foreseen};
-use super::transcript::Transcript;
+use super::transcript::{Format, Transcript};
 use base::error::Result;
 use config::Layout;
+use context::tokens::Counter;
 
 /// Replays a transcript.
 ///
@@ -34,7 +37,7 @@ pub fn replay_recorded(
     let hidden: &[u64] = if follows.sizes { &recorded.hidden } else { &[] };
     let mut report = replay_with(transcript, &replaying, hidden)?;
     let prices = if follows.prices { recorded.prices } else { prices };
-    report.recorded = recorded.report(&report, &replaying, prices);
+    report.recorded = recorded.report(&mut report.series, &replaying, prices);
     Ok(report)
 }
 
@@ -68,6 +71,11 @@ fn replay_with(
         }
     }
     dump.map_or(Ok(()), Dump::finish)?;
+    if transcript.format == Format::Codex {
+        for (call, answer) in report.series.iter_mut().zip(answers(&transcript.messages)) {
+            call.answer = Some(calls_in(&transcript.messages[answer]));
+        }
+    }
     Ok(report)
 }
 
@@ -110,6 +118,13 @@ fn foreseen_with(
         Ok(())
     })?);
     Ok(Foreseen::of(&report))
+}
+
+/// The IDs of an answer's calls, which tell it from all others.
+fn calls_in(answer: &str) -> String {
+    let message = MeasuredMessage::parse(answer, Counter::Characters);
+    let ids: Vec<String> = message.calls.into_iter().map(|call| call.id).collect();
+    ids.join(&SEPARATOR.to_string())
 }
 
 fn measuring(replaying: &Replaying, overhead_tokens: u64) -> Measuring {

@@ -161,6 +161,17 @@ impl std::ops::Add for Counts {
     }
 }
 
+impl Counts {
+    /// What is left without others.
+    #[must_use]
+    pub fn without(self, other: Self) -> Self {
+        Self {
+            requests: self.requests.saturating_sub(other.requests),
+            calls: self.calls.saturating_sub(other.calls),
+        }
+    }
+}
+
 /// A recorded session.
 ///
 /// Every tool call has exactly one result, after its assistant message and before the next other

@@ -39,6 +39,10 @@ export interface ReplayedCall {
   plain: ReplaySide;
   /** Whether the plain host compacted before this call. */
   compacted: boolean;
+  /** What the provider counted, if the transcript says it; `cost` of the input, in uncached input tokens. */
+  recorded?: { tokens: number; output: number; cost: number };
+  /** IDs of the answer's calls, where a program copies answers from one file to another. */
+  answer?: string;
 }
 
 /** A session that `replayFile` can play. */
@@ -80,6 +84,8 @@ export interface ReplayedFile {
   left: ReplayCounts;
   interrupted: ReplayCounts;
   read: ReplayCounts;
+  /** Requests that stand in another transcript of the same report as well, and count there. */
+  copied: number;
   /** Lines, but for a torn last one, that cannot be read, and may have held anything. */
   unreadLines: number;
   recorded: RecordedRequests;
