@@ -1369,8 +1369,9 @@ export interface ReplayCounts {
 
 /**
  * What a transcript records of its requests. `tokens`, `output` and `cost` (input, in uncached input tokens) are what the provider counted
- * for `requests` of them, `plainTokens` is our estimate of the same. `prices`, `window` and `fixedTokens` (system prompt and tools) are what
- * was used; `hiddenTokens` are those of thinking without text.
+ * for `requests` of them, `plainTokens` is our estimate of the same: all other tokens of a replay are by our count, and `scale` of the
+ * provider's are one of ours. `prices`, `window` (by our count) and `fixedTokens` (system prompt and tools) are what was used;
+ * `hiddenTokens` are those of thinking without text.
  */
 export interface RecordedRequests {
   /** The model of most answers. */
@@ -1380,6 +1381,7 @@ export interface RecordedRequests {
   usdPerMillion: number | null;
   /** Tokens of the largest request, if the host compacted. */
   compactedAt: number | null;
+  scale: number;
   window: number | null;
   fixedTokens: number;
   hiddenTokens: number;

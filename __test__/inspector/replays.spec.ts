@@ -48,6 +48,7 @@ function replayed(name: string, calls: number): ReplayedFile {
       prices: "anthropic",
       usdPerMillion: null,
       compactedAt: null,
+      scale: 1,
       window: 200_000,
       fixedTokens: 4_000,
       hiddenTokens: 0,

@@ -16,6 +16,11 @@ use config::Prices;
 use context::ledger::RESERVED_TOKENS;
 use context::tokens::Counter;
 
+/// Tokens that must stand between two requests, and the number of such pairs, to tell how our count
+/// differs from the provider's; and how far it may.
+const TELLING: u64 = 500;
+const TELLING_PAIRS: usize = 5;
+const SCALES: (f64, f64) = (0.5, 2.0);
 /// A request that is smaller by this factor than the one before went out after a compaction.
 const COMPACTED: f64 = 0.5;
 /// A request below this many tokens is not compacted by itself.
@@ -69,9 +74,11 @@ pub struct Recorded {
     pub prices: &'static str,
     /// US dollars for a million uncached input tokens, if known.
     pub usd_per_million: Option<f64>,
-    /// Tokens of system prompt and tools; `None` if no usage tells.
+    /// How many tokens of the provider's are one of ours.
+    pub scale: f64,
+    /// Tokens of system prompt and tools, by our count; `None` if no usage tells.
     pub fixed_tokens: Option<u64>,
-    /// Tokens of thinking without text, by the message's index.
+    /// Tokens of thinking without text by the message's index, by our count.
     pub hidden: Vec<u64>,
     /// The largest request before the host compacted, as recorded; `None` if it never did.
     pub compacted_at: Option<u64>,
@@ -106,8 +113,9 @@ impl Recorded {
         let sizes: Vec<MeasuredMessage> =
             transcript.messages.iter().map(|json| MeasuredMessage::parse(json, counter)).collect();
         let requests = requests(&values, &sizes, counter);
-        let fixed_tokens = fixed(&requests);
-        let hidden = hidden(&requests, values.len());
+        let scale = scale(&requests);
+        let fixed_tokens = fixed(&requests, scale);
+        let hidden = hidden(&requests, scale, values.len());
         let times =
             || sizes.iter().filter_map(|message| message.timestamp).filter(|at| *at > FIRST_TIME);
         let span = times().min().zip(times().max());
@@ -115,6 +123,7 @@ impl Recorded {
             model,
             prices: prices.unwrap_or(USUAL_TABLE),
             usd_per_million,
+            scale,
             fixed_tokens,
             hidden,
             span,
@@ -153,9 +162,10 @@ impl Recorded {
             prices: prices.to_owned(),
             usd_per_million: self.usd_per_million,
             compacted_at: self.compacted_at,
+            scale: self.scale,
             window: replaying.window_tokens,
-            fixed_tokens: replaying.host_tokens,
-            hidden_tokens: self.hidden.iter().sum(),
+            fixed_tokens: rounded(tokens(replaying.host_tokens) * self.scale),
+            hidden_tokens: rounded(tokens(self.hidden.iter().sum()) * self.scale),
             from: self.span.map(|(from, _)| from),
             to: self.span.map(|(_, to)| to),
             ..RecordedReport::default()
@@ -168,7 +178,7 @@ impl Recorded {
                 + tokens(usage.cache_write) * write;
             let (sent, output) = (tokens(usage.sent()), tokens(usage.output));
             let counted = Counted { tokens: sent, output, cost };
-            found.add(&counted, call.plain.tokens);
+            found.add(&counted, call.plain.tokens * self.scale);
             call.recorded = Some(counted);
         }
         found
@@ -290,16 +300,39 @@ fn usage_of(value: &Value) -> Usage {
     }
 }
 
+/// How many tokens of the provider's are one of ours: the median of what requests grew by, without
+/// the answer, where that is much.
+fn scale(requests: &[Request]) -> f64 {
+    let mut found: Vec<f64> = requests
+        .windows(2)
+        .filter_map(|pair| {
+            let [one, next] = pair else { return None };
+            let (usage, after) = (one.usage?, next.usage?);
+            let counted = next.before.checked_sub(one.before + one.shown)?;
+            // Some programs count only the beginning of an answer.
+            let answer = usage.output.max(one.shown);
+            let grown = after.sent().checked_sub(usage.sent() + answer)?;
+            let is_telling = !next.is_compacted && counted >= TELLING;
+            is_telling.then(|| tokens(grown) / tokens(counted))
+        })
+        .collect();
+    if found.len() < TELLING_PAIRS {
+        return 1.0;
+    }
+    found.sort_by(f64::total_cmp);
+    found[found.len() / 2].clamp(SCALES.0, SCALES.1)
+}
+
 /// System prompt and tools: what the first counted request has beyond its messages.
-fn fixed(requests: &[Request]) -> Option<u64> {
-    let before = requests.iter().take_while(|request| !request.is_compacted);
-    let first = before.into_iter().find_map(|request| Some((request.usage?, request.before)));
-    first.map(|(usage, before)| usage.sent().saturating_sub(before))
+fn fixed(requests: &[Request], scale: f64) -> Option<u64> {
+    let mut before = requests.iter().take_while(|request| !request.is_compacted);
+    let (usage, before) = before.find_map(|request| Some((request.usage?, request.before)))?;
+    Some(rounded(tokens(usage.sent()) / scale).saturating_sub(before))
 }
 
 /// Thinking without a text: what an answer's output has beyond what it shows, as far as the next
 /// request grew by it.
-fn hidden(requests: &[Request], messages: usize) -> Vec<u64> {
+fn hidden(requests: &[Request], scale: f64, messages: usize) -> Vec<u64> {
     let mut hidden = vec![0; messages];
     for pair in requests.windows(2) {
         let [one, next] = pair else { continue };
@@ -307,12 +340,22 @@ fn hidden(requests: &[Request], messages: usize) -> Vec<u64> {
         if next.is_compacted {
             continue;
         }
-        let grown = after.sent().saturating_sub(usage.sent());
+        let ours = |count: u64| rounded(tokens(count) / scale);
+        let grown = ours(after.sent().saturating_sub(usage.sent()));
         let counted = next.before.saturating_sub(one.before);
-        let unseen = usage.output.saturating_sub(one.shown);
+        let unseen = ours(usage.output).saturating_sub(one.shown);
         hidden[one.answer] = grown.saturating_sub(counted).min(unseen);
     }
     hidden
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "counts are not negative, and far below 2^53"
+)]
+fn rounded(count: f64) -> u64 {
+    count.round() as u64
 }
 
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]

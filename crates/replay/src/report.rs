@@ -160,6 +160,9 @@ pub struct RecordedReport {
     pub usd_per_million: Option<f64>,
     /// The largest request that went out, if the host compacted.
     pub compacted_at: Option<u64>,
+    /// How many tokens of the provider's are one of ours.
+    #[serde(default = "one")]
+    pub scale: f64,
     /// Tokens of the window that was used; `None`: no limit.
     pub window: Option<u64>,
     /// Tokens of the plain host's system prompt and tools that were used.
@@ -391,7 +394,8 @@ impl FileReport {
         self.compactions += u64::from(ours.compaction > 0.0);
         self.plain_compactions += u64::from(report.compacted);
         if let Some(counted) = recorded {
-            self.recorded.add(counted, plain.tokens);
+            let plain_tokens = plain.tokens * self.recorded.scale;
+            self.recorded.add(counted, plain_tokens);
         }
         self.series.push(report);
     }
@@ -550,6 +554,10 @@ impl Faults {
         self.own_words += other.own_words;
         self.cost += other.cost;
     }
+}
+
+fn one() -> f64 {
+    1.0
 }
 
 fn bill(call: &SideCall) -> f64 {

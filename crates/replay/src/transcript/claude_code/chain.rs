@@ -54,8 +54,14 @@ struct Tree<'a> {
     is_shared: Vec<bool>,
     /// The message before each line.
     before: Vec<Option<usize>>,
+    /// The lines of each response.
+    responses: HashMap<&'a str, Vec<usize>>,
+    /// The response of each call.
+    makers: HashMap<&'a str, &'a str>,
     /// The tokens that each answer's request had as input, if the file says it.
     inputs: Vec<Option<i64>>,
+    /// The nearest line with such tokens before each, and from it on.
+    counted: Vec<(Option<usize>, Option<usize>)>,
     /// Bytes of all messages before each line.
     sizes: Vec<usize>,
 }
@@ -97,8 +103,28 @@ impl<'a> Tree<'a> {
                 size += entry.text.map_or(0, str::len);
             }
         }
-        let inputs = entries.iter().map(input_of).collect();
-        Self { entries, nodes, parents, anchors, is_shared, before, inputs, sizes }
+        let (mut responses, mut makers) = (HashMap::<&str, Vec<usize>>::new(), HashMap::new());
+        for (at, entry) in entries.iter().enumerate() {
+            if let Some(id) = response_of(entry) {
+                responses.entry(id).or_default().push(at);
+                makers.extend(calls_of(entry).map(|call| (call, id)));
+            }
+        }
+        let inputs: Vec<Option<i64>> = entries.iter().map(input_of).collect();
+        let counted = nearest(&inputs);
+        Self {
+            entries,
+            nodes,
+            parents,
+            anchors,
+            is_shared,
+            before,
+            responses,
+            makers,
+            inputs,
+            counted,
+            sizes,
+        }
     }
 
     /// The places of the lines, where a line that only seems to go back follows the message before.
@@ -135,9 +161,8 @@ impl<'a> Tree<'a> {
 
     /// Whether the usage says that a line follows what stands between it and its parent's message.
     fn has_grown(&self, anchor: usize, at: usize, is_behind_note: bool) -> bool {
-        let is_answer = |at: &usize| self.inputs[*at].is_some();
-        let last = (anchor + 1..at).rev().find(is_answer);
-        let next = (at..self.entries.len()).find(is_answer);
+        let (last, next) = self.counted[at];
+        let last = last.filter(|last| *last > anchor);
         let (Some(last), Some(next)) = (last, next) else { return is_behind_note };
         let input = |at: usize| self.inputs[at].unwrap_or_default();
         let grown = input(next) - input(last);
@@ -158,13 +183,13 @@ impl<'a> Tree<'a> {
     fn group_of(&self, anchor: usize) -> Group<'a> {
         let entry = &self.entries[anchor];
         let answered: HashSet<&str> = content_of(entry).filter_map(answered_by).collect();
-        let mut above = self.entries[..=anchor].iter().rev();
-        let response = response_of(entry).or_else(|| {
-            response_of(above.find(|line| calls_of(line).any(|call| answered.contains(call)))?)
-        });
-        let lines = self.entries.iter().filter(|line| response_of(line) == response);
-        let calls = if response.is_some() { lines.flat_map(calls_of).collect() } else { answered };
-        Group { response, calls }
+        let made = || answered.iter().find_map(|call| self.makers.get(call).copied());
+        let Some(response) = response_of(entry).or_else(made) else {
+            return Group { response: None, calls: answered };
+        };
+        let lines = self.responses.get(response).into_iter().flatten();
+        let calls = lines.flat_map(|line| calls_of(&self.entries[*line])).collect();
+        Group { response: Some(response), calls }
     }
 }
 
@@ -180,6 +205,22 @@ impl Group<'_> {
         response_of(entry).is_some_and(is_same)
             || content_of(entry).filter_map(answered_by).any(|call| self.calls.contains(call))
     }
+}
+
+/// For each place, the nearest one before it that has a value, and the nearest from it on.
+fn nearest(values: &[Option<i64>]) -> Vec<(Option<usize>, Option<usize>)> {
+    let mut last = None;
+    let mut found: Vec<(Option<usize>, Option<usize>)> = Vec::with_capacity(values.len());
+    for (at, value) in values.iter().enumerate() {
+        found.push((last, None));
+        last = if value.is_some() { Some(at) } else { last };
+    }
+    let mut next = None;
+    for (at, value) in values.iter().enumerate().rev() {
+        next = if value.is_some() { Some(at) } else { next };
+        found[at].1 = next;
+    }
+    found
 }
 
 /// Whether a line only notes what happened beside the conversation.
