@@ -4,9 +4,11 @@
 //! input tokens.
 
 pub mod copies;
+pub mod counted;
 
 use serde::{Deserialize, Serialize};
 
+use self::counted::{Counted, RecordedReport};
 use super::facts::ToolCalls;
 use super::measure::Measured;
 use super::measure::faults::Fault;
@@ -134,55 +136,6 @@ pub struct CallReport {
     /// the IDs of its calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
-}
-
-/// What the provider counted for a request and its answer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Counted {
-    /// Tokens of the request.
-    pub tokens: f64,
-    /// Tokens of the answer.
-    pub output: f64,
-    /// Cost of the request, in uncached input tokens.
-    pub cost: f64,
-}
-
-/// What a transcript records of its requests, beside our estimate of the same.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RecordedReport {
-    /// The model of most answers.
-    pub model: Option<String>,
-    /// Name of the price table that was used.
-    pub prices: String,
-    /// US dollars for a million uncached input tokens of the model, if known.
-    pub usd_per_million: Option<f64>,
-    /// The largest request that went out, if the host compacted.
-    pub compacted_at: Option<u64>,
-    /// How many tokens of the provider's are one of ours.
-    #[serde(default = "one")]
-    pub scale: f64,
-    /// Tokens of the window that was used; `None`: no limit.
-    pub window: Option<u64>,
-    /// Tokens of the plain host's system prompt and tools that were used.
-    pub fixed_tokens: u64,
-    /// Tokens of thinking whose text is not in the file.
-    pub hidden_tokens: u64,
-    /// Requests that the provider counted.
-    pub requests: u64,
-    /// Their input tokens, as counted.
-    pub tokens: f64,
-    /// Our estimate of the same.
-    pub plain_tokens: f64,
-    /// The output tokens of their answers.
-    pub output: f64,
-    /// Cost of their input, in uncached input tokens.
-    pub cost: f64,
-    /// Time of the first message in ms, if known.
-    pub from: Option<i64>,
-    /// Time of the last message in ms, if known.
-    pub to: Option<i64>,
 }
 
 /// A transcript.
@@ -399,57 +352,6 @@ impl FileReport {
         }
         self.series.push(report);
     }
-
-    /// Takes the first calls out of the sums and the series: they count in another transcript.
-    fn drop_first(&mut self, count: usize) {
-        let series = self.series.split_off(count);
-        let copied = std::mem::replace(&mut self.series, Vec::with_capacity(series.len()));
-        let calls =
-            copied.iter().filter_map(|call| call.answer.as_ref()).map(|ids| copies::calls(ids));
-        let copied = Counts { requests: copied.len() as u64, calls: calls.sum() };
-        self.recorded.clear();
-        let kept = Self {
-            name: std::mem::take(&mut self.name),
-            notes: std::mem::take(&mut self.notes),
-            format: std::mem::take(&mut self.format),
-            session: self.session.take(),
-            held: self.held.without(copied),
-            read: self.read.without(copied),
-            left: self.left,
-            interrupted: self.interrupted,
-            unread_lines: self.unread_lines,
-            tool_calls: self.tool_calls,
-            oracle: self.oracle,
-            recorded: std::mem::take(&mut self.recorded),
-            epochs: std::mem::take(&mut self.epochs),
-            copied: copied.requests,
-            ..Self::default()
-        };
-        *self = kept;
-        self.epochs.retain(|epoch| epoch.call >= copied.requests);
-        for call in series {
-            self.add_call(call);
-        }
-    }
-}
-
-impl RecordedReport {
-    /// Adds what was counted for a request, and our estimate of it.
-    pub fn add(&mut self, counted: &Counted, plain_tokens: f64) {
-        self.requests += 1;
-        self.tokens += counted.tokens;
-        self.output += counted.output;
-        self.cost += counted.cost;
-        self.plain_tokens += plain_tokens;
-    }
-
-    /// Forgets what was counted.
-    fn clear(&mut self) {
-        self.requests = 0;
-        for sum in [&mut self.tokens, &mut self.output, &mut self.cost, &mut self.plain_tokens] {
-            *sum = 0.0;
-        }
-    }
 }
 
 impl Sum {
@@ -554,10 +456,6 @@ impl Faults {
         self.own_words += other.own_words;
         self.cost += other.cost;
     }
-}
-
-fn one() -> f64 {
-    1.0
 }
 
 fn bill(call: &SideCall) -> f64 {

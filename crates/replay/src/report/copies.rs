@@ -2,6 +2,7 @@
 //! session is resumed or forked. Such requests count once. Pure.
 
 use super::FileReport;
+use crate::transcript::Counts;
 
 /// Between the IDs of the calls of an answer.
 pub const SEPARATOR: char = ',';
@@ -30,6 +31,39 @@ fn shared(one: &FileReport, other: &FileReport) -> usize {
 }
 
 /// How many calls an answer has.
-pub(super) fn calls(answer: &str) -> u64 {
+fn calls(answer: &str) -> u64 {
     answer.split(SEPARATOR).filter(|id| !id.is_empty()).count() as u64
+}
+
+impl FileReport {
+    /// Takes the first calls out of the sums and the series: they count in another transcript.
+    fn drop_first(&mut self, count: usize) {
+        let series = self.series.split_off(count);
+        let copied = std::mem::replace(&mut self.series, Vec::with_capacity(series.len()));
+        let calls = copied.iter().filter_map(|call| call.answer.as_ref()).map(|ids| calls(ids));
+        let copied = Counts { requests: copied.len() as u64, calls: calls.sum() };
+        self.recorded.clear();
+        let kept = Self {
+            name: std::mem::take(&mut self.name),
+            notes: std::mem::take(&mut self.notes),
+            format: std::mem::take(&mut self.format),
+            session: self.session.take(),
+            held: self.held.without(copied),
+            read: self.read.without(copied),
+            left: self.left,
+            interrupted: self.interrupted,
+            unread_lines: self.unread_lines,
+            tool_calls: self.tool_calls,
+            oracle: self.oracle,
+            recorded: std::mem::take(&mut self.recorded),
+            epochs: std::mem::take(&mut self.epochs),
+            copied: copied.requests,
+            ..Self::default()
+        };
+        *self = kept;
+        self.epochs.retain(|epoch| epoch.call >= copied.requests);
+        for call in series {
+            self.add_call(call);
+        }
+    }
 }

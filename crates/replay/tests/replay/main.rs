@@ -7,6 +7,7 @@ mod bound;
 #[path = "../../../../tests/common/recorded.rs"]
 mod recorded;
 
+mod claude_code;
 mod found_sessions;
 mod learn;
 mod openclaw;
