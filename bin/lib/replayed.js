@@ -29,11 +29,16 @@ export function terms({ files, layout, prices, window }, given) {
   const models = [...new Set(files.map(({ recorded }) => recorded.model).filter((model) => model !== null))];
   const of =
     given.prices === undefined && models.length > 0 && models.length < 4 ? ` (${models.map(spelt).join(", ")})` : "";
-  const table = tables.length > 1 ? `prices of ${tables.join(" and ")}` : `${tables[0] ?? prices} prices`;
+  const table = tables.length > 1 ? `prices of ${listed(tables)}` : `${tables[0] ?? prices} prices`;
   const limit = given.window === undefined ? windows(files) : `a window of ${window} tokens`;
   const fixed = files.filter(({ recorded }) => recorded.requests > 0).map(({ recorded }) => recorded.fixedTokens);
   const prompts = fixed.length > 0 ? `; system prompt and tools of ${range(fixed)} tokens` : "";
   return `${layout === "log" ? "" : `${layout}, `}${table}${of}, ${limit}${prompts}\n`;
+}
+
+/** Such as `a`, or `a, b and c`. @param {string[]} words */
+function listed(words) {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}`;
 }
 
 /** @param {ReplayedFile[]} files */

@@ -336,3 +336,47 @@ fn told_by_start(start: &[u8]) -> Option<std::result::Result<Format, Refused>> {
     let lines = Lines::parse(whole, &Room::for_file(whole.len()), &mut Notes::default());
     Format::told_by(&lines.found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_is_of_two_formats() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/transcripts");
+        let mut told = Vec::new();
+        for file in std::fs::read_dir(folder).unwrap() {
+            let bytes = std::fs::read(file.unwrap().path()).unwrap();
+            let text = String::from_utf8_lossy(&bytes);
+            let room = Room::for_file(text.len());
+            let mut notes = Notes::default();
+            let lines = Lines::parse(&text, &room, &mut notes);
+            let document = lines.document(&text, &room, &mut notes).and_then(|read| read.ok());
+            for line in lines.found.iter().chain(&document) {
+                let claims = READERS.iter().filter(|(knows, _)| knows(line));
+                let claims: Vec<Format> = claims.map(|(_, format)| *format).collect();
+                assert!(claims.len() < 2, "{claims:?}: {:?}", line.text);
+                assert!(claims.is_empty() || stranger::refusal(line).is_none(), "{:?}", line.text);
+                told.extend(claims);
+            }
+        }
+        for (_, format) in READERS.iter().filter(|(_, format)| *format != Format::Qwen) {
+            assert!(told.contains(format), "no line tells {format}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_two_formats_is_our_error() {
+        let text = r#"{"type":"session","id":"s","timestamp":"t","session":{},"payload":{}}"#;
+        let claims = |text: &str| {
+            let room = Room::for_file(text.len());
+            let lines = Lines::parse(text, &room, &mut Notes::default());
+            Format::told_by(&lines.found).unwrap().map_err(|refused| refused.problem)
+        };
+        assert_eq!(claims(text).unwrap(), Format::Pi);
+        let both = r#"{"type":"user","uuid":"u","sessionId":"s","projectHash":"h","message":{"content":""}}"#;
+        assert!(
+            claims(both).unwrap_err().ends_with("gemini and of claude-code, which is our error")
+        );
+    }
+}

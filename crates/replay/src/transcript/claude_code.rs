@@ -24,7 +24,8 @@ use super::{Counts, Parts};
 const SYNTHETIC: &str = "<synthetic>";
 
 /// Whether a line belongs to a session, and to no session of Qwen Code, whose lines have the same
-/// fields around another message. Lines that only note something, such as a mode, decide nothing.
+/// fields around another message. Lines that only note something, such as a title or a mode, decide
+/// nothing: a file of such lines alone is no session.
 pub(super) fn knows(line: &Line<'_>) -> bool {
     let has = |key: &str| line.object.contains_key(key);
     match line.text_at("type") {
@@ -33,8 +34,6 @@ pub(super) fn knows(line: &Line<'_>) -> bool {
             message.is_some_and(|message| message.contains_key("content"))
                 && (has("sessionId") || has("parentUuid"))
         }
-        Some("summary") => has("leafUuid"),
-        Some("file-history-snapshot") => has("snapshot"),
         Some("attachment") => has("attachment") && has("parentUuid"),
         Some("progress") => has("data") && has("parentUuid"),
         _ => false,
