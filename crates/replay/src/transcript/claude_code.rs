@@ -150,8 +150,8 @@ fn answered_by(block: &Value) -> Option<&str> {
 #[derive(Default)]
 struct Session {
     messages: Vec<Message>,
-    /// The response that later lines may continue, even after results of its first calls: its ID
-    /// and its message's index.
+    /// The response that later lines may continue, even after results of its first calls, and after
+    /// what the program put in meanwhile: its ID and its message's index.
     open: Option<(String, usize)>,
 }
 
@@ -164,7 +164,7 @@ impl Session {
             Some("attachment") => match attachment_content(&entry.object) {
                 Shown::Said(content, is_typed) => {
                     let meta = (!is_typed).then_some(INJECTED);
-                    self.push(Message::user(content, timestamp, meta));
+                    self.messages.push(Message::user(content, timestamp, meta));
                 }
                 Shown::Unknown => notes.count("reminders whose text is not in the file"),
                 Shown::Nothing => {}
@@ -173,7 +173,7 @@ impl Session {
             Some("system") if entry.text_at("subtype") == Some("local_command") => {
                 let content = entry.object.get("content").filter(|content| content.is_string());
                 if let Some(content) = content {
-                    self.push(Message::user(content.clone(), timestamp, Some(INJECTED)));
+                    self.messages.push(Message::user(content.clone(), timestamp, Some(INJECTED)));
                 }
             }
             _ => {}
@@ -225,7 +225,7 @@ impl Session {
         };
         let Value::Array(blocks) = content else {
             if content.is_string() {
-                self.push(Message::user(content.clone(), timestamp, meta));
+                self.messages.push(Message::user(content.clone(), timestamp, meta));
             }
             return;
         };
@@ -241,14 +241,8 @@ impl Session {
             blocks.iter().filter(|block| answered_by(block).is_none()).cloned().collect();
         let rest = blocks_of(&Value::Array(rest), notes);
         if !rest.is_empty() {
-            self.push(Message::user(Value::Array(rest), timestamp, meta));
+            self.messages.push(Message::user(Value::Array(rest), timestamp, meta));
         }
-    }
-
-    /// Adds a message that ends the response.
-    fn push(&mut self, message: Message) {
-        self.open = None;
-        self.messages.push(message);
     }
 }
 

@@ -71,6 +71,10 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
             ("response_item", Some(item)) => rollout.item(item, line.number, notes),
             ("event_msg", Some(event)) => rollout.event(event, notes),
             ("compacted", Some(compacted)) => rollout.compacted(compacted, notes),
+            // A message of the Responses API may do without a type.
+            ("", None) if line.object.contains_key("role") => {
+                rollout.message(&line.object, notes);
+            }
             ("", None) => rollout.start(&line.object),
             (_, None) => rollout.item(&line.object, line.number, notes),
             (_, Some(_)) => notes.count_at("lines of an unknown type left out", line.number),

@@ -173,6 +173,48 @@ fn parallel_calls_are_one_request_behind_hooks_too() {
 }
 
 #[test]
+fn what_is_put_in_amid_a_response_comes_after_it() {
+    let mut session = Claude(Vec::new());
+    session.user("u1", "", "One.");
+    let line = |block: Value| {
+        let message =
+            json!({ "id": "msg", "role": "assistant", "model": "claude-x", "content": [block] });
+        json!({ "type": "assistant", "message": message })
+    };
+    session.put("a", "u1", &line(json!({ "type": "text", "text": "I look." })));
+    session.attachment(
+        "h",
+        "a",
+        &json!({ "type": "hook_additional_context", "content": ["Mind it."] }),
+    );
+    session.put(
+        "b",
+        "h",
+        &line(json!({ "type": "tool_use", "id": "t1", "name": "Bash", "input": {} })),
+    );
+    session.result("r", "b", "t1").say("z", "r", 0, "Done.");
+    assert_eq!(session.texts(), ["One.", "I look. t1:Bash{}", "output of t1", "Mind it.", "Done."]);
+    assert_eq!((session.read().held, session.read().read), (counts(2, 1), counts(2, 1)));
+}
+
+#[test]
+fn a_long_session_of_many_forks_is_read_in_time() {
+    let mut session = Claude(Vec::new());
+    session.user("u", "", "One.").say("a", "u", 0, "First.");
+    for turn in 0..6_000 {
+        session.user(&format!("u{turn}"), "a", "Again.").say(
+            &format!("a{turn}"),
+            &format!("u{turn}"),
+            0,
+            "So.",
+        );
+    }
+    let start = std::time::Instant::now();
+    assert_eq!(session.texts(), ["One.", "First.", "Again.", "So."]);
+    assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
+}
+
+#[test]
 fn attachments_are_messages_where_the_model_saw_them() {
     let mut session = Claude(Vec::new());
     session.user("u1", "", "One.");

@@ -377,6 +377,19 @@ fn the_report_of_a_sub_agent_of_codex_is_kept() {
 }
 
 #[test]
+fn a_list_of_the_responses_api_is_read_as_codexs_bare_items() {
+    let text = lines(&[
+        json!({ "role": "user", "content": "Look." }),
+        json!({ "type": "function_call", "call_id": "c1", "name": "ls", "arguments": "{}" }),
+        json!({ "type": "function_call_output", "call_id": "c1", "output": "a" }),
+        json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "Done." }] }),
+    ]);
+    let read = read(&text);
+    assert_eq!(read.format, Format::Codex);
+    assert_eq!(gist(&read), ["user: Look.", "assistant: c1:ls{}", "result: a", "assistant: Done."]);
+}
+
+#[test]
 fn one_session_in_any_encoding_reads_the_same() {
     let said = |id: &str, role: &str, text: &str| {
         json!({ "uuid": id, "parentUuid": null, "sessionId": "s", "type": role, "timestamp": "2026-07-01T10:00:00Z",
