@@ -217,7 +217,7 @@ describe("palimpsest replay", () => {
     const lines = stdout.split("\n");
     expect(lines.slice(0, 2)).toEqual([
       "openai prices, a window of 200000 tokens",
-      expect.stringMatching(/^input of 2 sessions cost as much as \d+k uncached input tokens as we estimate/),
+      expect.stringMatching(/^input of 2 sessions cost as much as \d+k uncached input tokens as we estimate$/),
     ]);
     expect(lines[2]).toMatch(/^with Palimpsest it would have cost as much as .* tokens, \d+ % less$/);
     expect(lines[3]).toMatch(/^something that was needed would have been missing in \d+ of 35 requests/);
@@ -381,7 +381,7 @@ describe("palimpsest replay", () => {
     }
   });
 
-  test("says what was left out, and ends with 1 where a request may be lost", () => {
+  test("says what was left out, and fails where it may be a request", () => {
     const at = desk();
     const [first, ...rest] = writtenSession(16);
     transcriptIn(at.folder, "whole.jsonl", [first, ...rest]);
@@ -405,7 +405,7 @@ describe("palimpsest replay", () => {
     expect({ passedOver: passedOver.length, failed }).toEqual({ passedOver: 2, failed: [] });
   });
 
-  test("takes the host as it was recorded, unless options say otherwise", () => {
+  test("takes the host as recorded, unless options say otherwise", () => {
     const at = desk();
     const start = Date.UTC(2026, 6, 1);
     const words = (count: number) => "word ".repeat(count);

@@ -82,7 +82,7 @@ export function answer({ files, layout }) {
   return {
     sessions: counted.length,
     unpriced: played.length - counted.length,
-    isRecorded: counted.length > 0 && counted.every(isCounted),
+    recorded: counted.filter(isCounted).length,
     unit: /** @type {"dollars" | "tokens"} */ (isMoney ? "dollars" : "tokens"),
     cost,
     withPalimpsest: layout === "plain" ? null : withUs,
@@ -106,13 +106,14 @@ function costOf(file) {
 
 /** The answer in words, lines. @param {ReturnType<typeof answer>} figures */
 export function answerText(figures) {
-  const { sessions, unpriced, isRecorded, unit, cost, withPalimpsest, days, savedAMonth, requests, missing } = figures;
+  const { sessions, unpriced, recorded, unit, cost, withPalimpsest, days, savedAMonth, requests, missing } = figures;
   if (requests === 0) {
     return "there is no request in these sessions\n";
   }
   const sum = (/** @type {number} */ amount) =>
     unit === "dollars" ? money(amount) : `as much as ${shortCount(amount)} uncached input tokens`;
-  const known = isRecorded ? "as recorded" : "as we estimate where nothing is recorded";
+  const some = `as ${recorded} of them record, and as we estimate of the others`;
+  const known = recorded === sessions ? "as recorded" : recorded === 0 ? "as we estimate" : some;
   const rest =
     unpriced === 0 ? "" : `; ${unpriced} more ${unpriced === 1 ? "has a model" : "have models"} without a known price`;
   const first = `input of ${plural(sessions, "session")} cost ${sum(cost)} ${known}${rest}\n`;

@@ -201,7 +201,7 @@ fn what_is_put_in_amid_a_response_comes_after_it() {
 fn a_long_session_of_many_forks_is_read_in_time() {
     let mut session = Claude(Vec::new());
     session.user("u", "", "One.").say("a", "u", 0, "First.");
-    for turn in 0..6_000 {
+    for turn in 0..3_000 {
         session.user(&format!("u{turn}"), "a", "Again.").say(
             &format!("a{turn}"),
             &format!("u{turn}"),
