@@ -112,7 +112,7 @@ export function answerText(figures) {
   }
   const sum = (/** @type {number} */ amount) =>
     unit === "dollars" ? money(amount) : `as much as ${shortCount(amount)} uncached input tokens`;
-  const some = `as ${recorded} of them record, and as we estimate of the others`;
+  const some = `as recorded for ${recorded} of them, and as we estimate for the others`;
   const known = recorded === sessions ? "as recorded" : recorded === 0 ? "as we estimate" : some;
   const rest =
     unpriced === 0 ? "" : `; ${unpriced} more ${unpriced === 1 ? "has a model" : "have models"} without a known price`;
@@ -199,7 +199,7 @@ export function estimated({ recorded: { tokens, plainTokens } }) {
 
 /** Our estimate beside what the providers counted, in all and of the sessions that are far from it, lines. @param {ReplayedFile[]} files */
 export function compared(files) {
-  const sum = (/** @type {"tokens" | "plainTokens" | "requests"} */ key) =>
+  const sum = (/** @type {"tokens" | "plainTokens" | "requests" | "output" | "hiddenTokens"} */ key) =>
     files.reduce((all, { recorded }) => all + recorded[key], 0);
   const all = { tokens: sum("tokens"), plainTokens: sum("plainTokens") };
   if (all.tokens === 0) {
@@ -208,13 +208,20 @@ export function compared(files) {
   const share = all.plainTokens / all.tokens;
   const isFar = (/** @type {number | null} */ share) => share !== null && Math.abs(share - 1) > farApart;
   const far = files.filter((file) => isFar(estimated(file)));
-  const first = `recorded: ${shortCount(all.tokens)} input tokens in ${plural(sum("requests"), "request")}; we estimate ${shortCount(all.plainTokens)} for the host alone, ${apart(share)}${isFar(share) ? ", which is more than 15 % apart" : ""}\n`;
+  const first = `recorded: ${shortCount(all.tokens)} input tokens in ${plural(sum("requests"), "request")}; we estimate ${shortCount(all.plainTokens)} for the host alone, ${apart(share)}${isFar(share) ? ", which is more than 15 % apart" : ""}\n${hidden(sum("hiddenTokens"), sum("output"))}`;
   if (far.length === 0) {
     return first;
   }
   const shown = far.slice(0, named).map((file) => `${spelt(file.name)} (${apart(estimated(file) ?? 1)})`);
   const more = far.length > named ? ` and ${far.length - named} more` : "";
   return `${first}more than 15 % apart: ${far.length} of ${plural(files.length, "session")}: ${shown.join(", ")}${more}\n`;
+}
+
+/** @param {number} tokens @param {number} output */
+function hidden(tokens, output) {
+  return tokens === 0
+    ? ""
+    : `of ${shortCount(output)} output tokens, ${shortCount(tokens)} are in no text of the files, such as thinking, and went out again; they are counted on both sides\n`;
 }
 
 /** Such as `12 % less`. @param {number} share */
