@@ -44,7 +44,8 @@ pub struct Found {
     pub passed_over: Vec<FoundSession>,
 }
 
-/// Finds the sessions at a path. A file is always taken, with each session of a database. A folder
+/// Finds the sessions at a path. A file is always taken unless it is empty, with each session of a
+/// database. A folder
 /// is searched recursively for `*.jsonl`, `*.jsonl.gz`, `*.jsonl.zst`, `*.jsonl.reset.*`, `*.json`,
 /// `*.json.gz`, `*.db` and `*.sqlite` that hold a session. A file of a folder that cannot be read is
 /// taken too, so that reading it reports the error.
@@ -56,6 +57,11 @@ pub fn find(path: &Path) -> Result<Found> {
     let mut found = Found::default();
     if !path.is_dir() {
         let (file, session) = split(path);
+        if file.metadata().is_ok_and(|found| found.is_file() && found.len() == 0) {
+            let problem = Some("is empty".to_owned());
+            found.passed_over.push(FoundSession { problem, ..session_at(path) });
+            return Ok(found);
+        }
         found.sessions = if begins_as_database(&file)? {
             in_file(&file, session.as_deref())?
         } else {

@@ -1,6 +1,8 @@
 //! Session files of Gemini CLI: since 0.3x one record per line, before that one JSON document with
 //! all `messages`.
 //!
+//! Qwen Code wrote the same before it had a form of its own, with answers of the type `qwen`.
+//!
 //! A record is the header, a message (repeated with the same ID once its calls ended), `$set` with
 //! new values of header fields, or `$rewindTo`. A `$set` of `messages` appears when a session is
 //! resumed or compressed: it holds the continued list, so unknown messages are added and none are
@@ -81,7 +83,7 @@ fn messages_of(record: &Record, answered: &HashSet<&str>, notes: &mut Notes) -> 
     let time = record.object.get("timestamp").and_then(time_of);
     match record.text_at("type") {
         Some("user") => user(record, time, answered, notes),
-        Some("gemini") => assistant(record, time, notes),
+        Some("gemini" | "qwen") => assistant(record, time, notes),
         // For the terminal: information, warnings, errors.
         Some("info" | "warning" | "error") => Vec::new(),
         _ => {

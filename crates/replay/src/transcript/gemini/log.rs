@@ -107,7 +107,7 @@ impl Log {
         let from = self.by_id.get(id).copied().unwrap_or(0);
         for record in self.records.drain(from..) {
             notes.count("messages of branches that were left");
-            if is(&record.object, "gemini") {
+            if is(&record.object, "gemini") || is(&record.object, "qwen") {
                 let calls = record.object.get("toolCalls").and_then(Value::as_array);
                 let calls = calls.map_or(0, Vec::len) as u64;
                 self.left = self.left + Counts { requests: 1, calls };
