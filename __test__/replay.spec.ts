@@ -485,12 +485,26 @@ describe("palimpsest replay", () => {
     const parent = [begins("a"), ...["c1", "c2", "c3"].flatMap(step)];
     at.write("rollout-1-a.jsonl", [...parent, ...step("c4")].join("\n"));
     at.write("rollout-2-b.jsonl", [begins("b"), ...parent, ...["d1", "d2"].flatMap(step)].join("\n"));
+    const said = (role: string, type: string, text: string) =>
+      line("response_item", { type: "message", role, content: [{ type, text }] });
+    const talk = [begins("t"), said("user", "input_text", "Hi."), said("assistant", "output_text", "Hello.")];
+    at.write("talk/rollout-1-t.jsonl", talk.join("\n"));
+    at.write(
+      "talk/rollout-2-u.jsonl",
+      [begins("u"), ...talk, said("user", "input_text", "And?"), said("assistant", "output_text", "So.")].join("\n"),
+    );
+    at.write("talk/rollout-3-v.jsonl", [begins("v"), ...talk.slice(1)].join("\n"));
     at.write("rollout-3-c.jsonl", [begins("c"), ...["e1"].flatMap(step)].join("\n"));
     const counts = (...paths: string[]) =>
       at
         .json<ReplayReport>("replay", ...paths)
         .files.map(({ calls, copied, series }) => [calls, copied, series.length]);
-    expect(counts(".")).toEqual([
+    expect(counts("talk"), "the third only begins alike").toEqual([
+      [1, 0, 1],
+      [1, 1, 1],
+      [1, 0, 1],
+    ]);
+    expect(counts("rollout-1-a.jsonl", "rollout-2-b.jsonl", "rollout-3-c.jsonl")).toEqual([
       [4, 0, 4],
       [2, 3, 2],
       [1, 0, 1],
@@ -498,7 +512,7 @@ describe("palimpsest replay", () => {
     expect(counts("rollout-2-b.jsonl")).toEqual([[5, 0, 5]]);
     const { stdout, status } = at.run("replay", ".");
     expect(status).toBe(0);
-    expect(stdout).toContain("\ncounted once: 3 requests that two of the sessions have\n");
+    expect(stdout).toContain("\ncounted once: 4 requests that two of the sessions have\n");
   });
 
   test("wants transcripts", () => {

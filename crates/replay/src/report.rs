@@ -133,7 +133,7 @@ pub struct CallReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Counted>,
     /// What tells the answer from others, where a program copies answers from one file to another:
-    /// the IDs of its calls.
+    /// the IDs of its calls, and a number of its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
 }
@@ -180,6 +180,9 @@ pub struct FileReport {
     /// The session's ID, if the file has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The ID of the session whose history it begins with, if the file says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<String>,
     /// What the file holds by its own marks.
     #[serde(default)]
     pub held: Counts,
@@ -310,6 +313,7 @@ impl FileReport {
             notes: transcript.notes.clone(),
             format: transcript.format.to_string(),
             session: transcript.session_id.clone(),
+            forked_from: transcript.forked_from.clone(),
             held: transcript.held,
             left: transcript.left,
             interrupted: transcript.interrupted,

@@ -73,7 +73,7 @@ fn replay_with(
     dump.map_or(Ok(()), Dump::finish)?;
     if transcript.format == Format::Codex {
         for (call, answer) in report.series.iter_mut().zip(answers(&transcript.messages)) {
-            call.answer = Some(calls_in(&transcript.messages[answer]));
+            call.answer = Some(name_of(&transcript.messages[answer]));
         }
     }
     Ok(report)
@@ -120,11 +120,11 @@ fn foreseen_with(
     Ok(Foreseen::of(&report))
 }
 
-/// The IDs of an answer's calls, which tell it from all others.
-fn calls_in(answer: &str) -> String {
+/// The IDs of an answer's calls, which tell it from all others, and a number of its text.
+fn name_of(answer: &str) -> String {
     let message = MeasuredMessage::parse(answer, Counter::Characters);
-    let ids: Vec<String> = message.calls.into_iter().map(|call| call.id).collect();
-    ids.join(&SEPARATOR.to_string())
+    let ids = message.calls.iter().map(|call| format!("{}{SEPARATOR}", call.id));
+    ids.collect::<String>() + &format!("{:x}", message.number())
 }
 
 fn measuring(replaying: &Replaying, overhead_tokens: u64) -> Measuring {

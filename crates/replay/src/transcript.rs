@@ -186,6 +186,8 @@ pub struct Transcript {
     pub format: Format,
     /// The session's ID, if the file has one.
     pub session_id: Option<String>,
+    /// The ID of the session whose history it begins with, if the file says so.
+    pub forked_from: Option<String>,
     /// The folder in which the agent started, if the file names it.
     pub cwd: Option<String>,
     /// pi-ai messages, each as JSON, with `timestamp` in ms. User messages that no person typed
@@ -277,6 +279,7 @@ impl Transcript {
             name,
             format,
             session_id: parts.session_id,
+            forked_from: parts.forked_from,
             cwd: parts.cwd,
             messages: messages.into_iter().map(Message::into_json).collect(),
             tool_kinds: parts.tool_kinds,
@@ -294,6 +297,7 @@ impl Transcript {
 #[derive(Debug, Default)]
 struct Parts {
     session_id: Option<String>,
+    forked_from: Option<String>,
     cwd: Option<String>,
     messages: Vec<Message>,
     tool_kinds: BTreeMap<String, String>,

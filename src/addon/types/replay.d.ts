@@ -41,7 +41,7 @@ export interface ReplayedCall {
   compacted: boolean;
   /** What the provider counted, if the transcript says it; `cost` of the input, in uncached input tokens. */
   recorded?: { tokens: number; output: number; cost: number };
-  /** IDs of the answer's calls, where a program copies answers from one file to another. */
+  /** IDs of the answer's calls and a number of its text, where a program copies answers from one file to another. */
   answer?: string;
 }
 
@@ -79,6 +79,8 @@ export interface ReplayedFile {
   /** The form of the file, such as `claude-code`, and the session's own ID, if the file has one. */
   format: string;
   session?: string;
+  /** The ID of the session whose history it begins with, if the file says so. */
+  forkedFrom?: string;
   /** What the file holds by its own marks, without sub-agents; the parts of it on branches that were left, and whose calls have no result; and what was read. */
   held: ReplayCounts;
   left: ReplayCounts;

@@ -4,7 +4,7 @@
 use super::FileReport;
 use crate::transcript::Counts;
 
-/// Between the IDs of the calls of an answer.
+/// Behind the ID of each call of an answer; then comes the number of its text.
 pub const SEPARATOR: char = ',';
 
 /// Takes out of each report the calls with which an earlier one begins as well.
@@ -19,7 +19,8 @@ pub(super) fn count_once(files: &mut [FileReport]) {
     }
 }
 
-/// With how many same calls two sessions begin; none if no answer among them has an ID.
+/// With how many same answers two sessions begin; none unless an answer among them has calls, whose
+/// IDs no other answer has, or one of the sessions says that it began with the other.
 fn shared(one: &FileReport, other: &FileReport) -> usize {
     if one.session.is_none() || one.session == other.session {
         return 0;
@@ -27,12 +28,16 @@ fn shared(one: &FileReport, other: &FileReport) -> usize {
     let pairs = one.series.iter().zip(&other.series);
     let same = pairs.take_while(|(one, other)| one.answer.is_some() && one.answer == other.answer);
     let answers: Vec<&str> = same.filter_map(|(one, _)| one.answer.as_deref()).collect();
-    if answers.iter().any(|answer| calls(answer) > 0) { answers.len() } else { 0 }
+    let is_fork = [(one, other), (other, one)]
+        .iter()
+        .any(|(one, other)| one.session.is_some() && one.session == other.forked_from);
+    let is_told = is_fork || answers.iter().any(|answer| calls(answer) > 0);
+    if is_told { answers.len() } else { 0 }
 }
 
 /// How many calls an answer has.
 fn calls(answer: &str) -> u64 {
-    answer.split(SEPARATOR).filter(|id| !id.is_empty()).count() as u64
+    answer.matches(SEPARATOR).count() as u64
 }
 
 impl FileReport {
@@ -48,6 +53,7 @@ impl FileReport {
             notes: std::mem::take(&mut self.notes),
             format: std::mem::take(&mut self.format),
             session: self.session.take(),
+            forked_from: self.forked_from.take(),
             held: self.held.without(copied),
             read: self.read.without(copied),
             left: self.left,

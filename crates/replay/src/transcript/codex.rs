@@ -80,14 +80,15 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
             (_, Some(_)) => notes.count_at("lines of an unknown type left out", line.number),
         }
     }
-    let Rollout { session_id, cwd, messages, left, .. } = rollout;
-    Parts { session_id, cwd, messages, left, ..Parts::default() }
+    let Rollout { session_id, forked_from, cwd, messages, left, .. } = rollout;
+    Parts { session_id, forked_from, cwd, messages, left, ..Parts::default() }
 }
 
 /// A rollout while it is read.
 #[derive(Default)]
 struct Rollout {
     session_id: Option<String>,
+    forked_from: Option<String>,
     cwd: Option<String>,
     provider: String,
     model: String,
@@ -105,6 +106,11 @@ struct Rollout {
 impl Rollout {
     /// Reads the first line. A fork also has its parent's first line, after its own.
     fn start(&mut self, meta: &Map<String, Value>) {
+        let parent = text(meta, "forked_from_id")
+            .or_else(|| text(meta, "id").filter(|_| self.session_id.is_some()));
+        if self.forked_from.is_none() && parent != self.session_id.as_deref() {
+            self.forked_from = parent.map(str::to_owned);
+        }
         if self.session_id.is_none() {
             self.session_id = text(meta, "id").map(str::to_owned);
             self.cwd = text(meta, "cwd").map(str::to_owned);
