@@ -355,7 +355,8 @@ mod tests {
             let room = Room::for_file(text.len());
             let mut notes = Notes::default();
             let lines = Lines::parse(&text, &room, &mut notes);
-            let document = lines.document(&text, &room, &mut notes).and_then(|read| read.ok());
+            let document =
+                lines.document(&text, &room, &mut notes).and_then(std::result::Result::ok);
             for line in lines.found.iter().chain(&document) {
                 let claims = READERS.iter().filter(|(knows, _)| knows(line));
                 let claims: Vec<Format> = claims.map(|(_, format)| *format).collect();
