@@ -85,7 +85,7 @@ impl<'a> Session<'a> {
                 messages.extend(pi::message_of(entry, notes));
             } else if entry.object.contains_key("message") {
                 notes.count(pi::LEFT);
-                left = left + pi::left_by(&entry);
+                left = left + pi::counts_in(&entry);
             }
         }
         Parts { session_id, cwd, messages, left, ..Parts::default() }

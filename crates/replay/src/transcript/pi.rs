@@ -70,6 +70,8 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
     if version.is_some_and(|version| version > NEWEST_VERSION) {
         notes.count("headers with a newer version than this program knows");
     }
+    let all = entries.iter().map(counts_in);
+    parts.held = Some(all.fold(Counts::default(), std::ops::Add::add));
     let tree: Vec<Node<'_>> = entries.iter().map(node_of).collect();
     let path = path_to(&tree, tree.len().checked_sub(1));
     for _ in 0..path.mended {
@@ -80,20 +82,23 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
             parts.messages.extend(message_of(entry, notes));
         } else if entry.object.contains_key("message") {
             notes.count(LEFT);
-            parts.left = parts.left + left_by(&entry);
+            parts.left = parts.left + counts_in(&entry);
         }
     }
     parts
 }
 
-/// What is left with an entry outside the branch on which the session ended.
-pub(super) fn left_by(entry: &Line<'_>) -> Counts {
-    if !is_answer(entry) {
-        return Counts::default();
-    }
-    let content = entry.object_at("message").and_then(|message| message.get("content")?.as_array());
+/// The answer that an entry holds, and its calls.
+pub(super) fn counts_in(entry: &Line<'_>) -> Counts {
+    let answer = entry.object_at("message").filter(|_| is_answer(entry));
+    answer.map(counts_of_answer).unwrap_or_default()
+}
+
+/// An answer and its calls, whatever their shape.
+pub(super) fn counts_of_answer(message: &Map<String, Value>) -> Counts {
+    let blocks = message.get("content").and_then(Value::as_array);
     let is_call = |block: &&Value| block.get("type").and_then(Value::as_str) == Some("toolCall");
-    let calls = content.map_or(0, |blocks| blocks.iter().filter(is_call).count());
+    let calls = blocks.map_or(0, |blocks| blocks.iter().filter(is_call).count());
     Counts { requests: 1, calls: calls as u64 }
 }
 

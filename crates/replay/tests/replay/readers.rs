@@ -148,8 +148,27 @@ fn a_list_of_pi_ais_messages_needs_no_first_line() {
             "content": [{ "type": "toolCall", "id": "c", "name": "ls", "arguments": {} }] }),
         json!({ "role": "toolResult", "toolCallId": "c", "toolName": "ls", "content": [], "timestamp": 3 }),
     ]);
-    let read = read(&text);
-    assert_eq!((read.format, read.read), (Format::Neutral, counts(1, 1)));
+    let whole = read(&text);
+    assert_eq!(
+        (whole.format, whole.held, whole.read),
+        (Format::Neutral, counts(1, 1), counts(1, 1))
+    );
+    // An answer of a shape that nobody knows is counted, and missing.
+    let odd = json!({ "role": "assistant", "content": 7, "timestamp": 4 });
+    let odd = read(&format!("{text}{odd}\n"));
+    assert_eq!((odd.held, odd.read), (counts(2, 1), counts(1, 1)));
+    let message =
+        |content: Value| json!({ "role": "assistant", "content": content, "timestamp": 1 });
+    let entry = |id: &str, parent: Value, content: Value| json!({ "type": "message", "id": id, "parentId": parent, "message": message(content) });
+    let said = json!([{ "type": "text", "text": "Yes." }]);
+    let pi = read(&lines(&[
+        json!({ "type": "session", "version": 3, "id": "s", "cwd": "/w" }),
+        entry("a", Value::Null, said.clone()),
+        entry("b", "a".into(), json!(7)),
+        entry("c", "b".into(), said.clone()),
+        entry("d", "b".into(), said),
+    ]));
+    assert_eq!((pi.held, pi.left, pi.read), (counts(4, 0), counts(1, 0), counts(2, 0)));
 }
 
 #[test]
