@@ -126,17 +126,23 @@ pub fn play_foreseen(
 }
 
 /// Plays a transcript as the plain host would: its messages as they are, compacted if the window is
-/// limited. Settings have no effect.
+/// limited. Settings have no effect. `hidden`: tokens that messages have beyond what they show, by
+/// their indexes.
 ///
 /// # Errors
 /// Errors of `each`.
 pub fn play_plain(
     transcript: &Transcript,
     playing: &Playing,
+    hidden: &[u64],
     each: &mut dyn FnMut(Played) -> Result<()>,
 ) -> Result<()> {
     let counter = playing.counter;
-    let sizes: Vec<Sized> = transcript.messages.iter().map(|json| sized(json, counter)).collect();
+    let mut sizes: Vec<Sized> =
+        transcript.messages.iter().map(|json| sized(json, counter)).collect();
+    for (size, hidden) in sizes.iter_mut().zip(hidden) {
+        size.units += hidden * counter.units_per_token();
+    }
     let fixed_units = playing.fixed_tokens * counter.units_per_token();
     let summary = PlayedRequest::Ours(summary(0));
     let (mut start, mut known, mut head) = (0, 0, 0);

@@ -64,7 +64,7 @@ fn replay_with(
         Ok(())
     };
     match replaying.layout {
-        None => play_plain(transcript, &replaying.playing(Layout::Log, 0), &mut each)?,
+        None => play_plain(transcript, &replaying.playing(Layout::Log, 0), hidden, &mut each)?,
         Some(layout) => {
             let playing = replaying.playing(layout, replaying.overhead_tokens);
             drop(play(transcript, &playing, &mut each)?);
