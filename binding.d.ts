@@ -1308,6 +1308,10 @@ export interface ReplayedCall {
   plain: ReplaySide;
   /** Whether the plain host compacted before this call. */
   compacted: boolean;
+  /** What the provider counted, if the transcript says it; `cost` of the input, in uncached input tokens. */
+  recorded?: { tokens: number; output: number; cost: number };
+  /** IDs of the answer's calls and a number of its text, where a program copies answers from one file to another. */
+  answer?: string;
 }
 
 /** A session that `replayFile` can play. */
@@ -1316,6 +1320,8 @@ export interface FoundSession {
   path: string;
   /** The name of its transcript. */
   name: string;
+  /** Why it is no session; only where `findSessions` was asked for such files, and never of a session. */
+  problem?: string;
 }
 
 /** The result of replaying a transcript. Tokens and costs are not rounded. */
@@ -1339,7 +1345,56 @@ export interface ReplayedFile {
   oracle?: ForeseenReplay;
   /** What was left out of the file or repaired, a line for each kind, with a count. */
   notes: string[];
+  /** The form of the file, such as `claude-code`, and the session's own ID, if the file has one. */
+  format: string;
+  session?: string;
+  /** The ID of the session whose history it begins with, if the file says so. */
+  forkedFrom?: string;
+  /** What the file holds by its own marks, without sub-agents; the parts of it on branches that were left, and whose calls have no result; and what was read. */
+  held: ReplayCounts;
+  left: ReplayCounts;
+  interrupted: ReplayCounts;
+  read: ReplayCounts;
+  /** Requests that stand in another transcript of the same report as well, and count there. */
+  copied: number;
+  /** Lines, but for a torn last one, that cannot be read, and may have held anything. */
+  unreadLines: number;
+  recorded: RecordedRequests;
   series: ReplayedCall[];
+}
+
+/** Requests to a model, and calls of tools in its answers. */
+export interface ReplayCounts {
+  requests: number;
+  calls: number;
+}
+
+/**
+ * What a transcript records of its requests. `tokens`, `output` and `cost` (input, in uncached input tokens) are what the provider counted
+ * for `requests` of them, `plainTokens` is our estimate of the same: all other tokens of a replay are by our count, and `scale` of the
+ * provider's are one of ours. `prices`, `window` (by our count) and `fixedTokens` (system prompt and tools) are what was used;
+ * `hiddenTokens` are those of thinking without text.
+ */
+export interface RecordedRequests {
+  /** The model of most answers. */
+  model: string | null;
+  prices: string;
+  /** US dollars for a million uncached input tokens of the model, if known. */
+  usdPerMillion: number | null;
+  /** Tokens of the largest request, if the host compacted. */
+  compactedAt: number | null;
+  scale: number;
+  window: number | null;
+  fixedTokens: number;
+  hiddenTokens: number;
+  requests: number;
+  tokens: number;
+  plainTokens: number;
+  output: number;
+  cost: number;
+  /** Time of the first and of the last message in ms, if known. */
+  from: number | null;
+  to: number | null;
 }
 
 /** The sums over transcripts of at least 15 calls; `leftOut` counts the others. */
@@ -2876,9 +2931,11 @@ export interface ExportArchiveOptions {
  * Finds the sessions at paths: files as they are, each session of a database of OpenCode or OpenClaw, and in folders all that are sessions.
  * `path` of an answer is what `replayFile` and `learnHazards` take, `FILE#SESSION` for a session of a database.
  *
+ * `others`: whether to list as well, with their `problem`, files of folders that have names of sessions and are none. Default: false.
+ *
  * Rejects with `FILE` if a folder or a database cannot be read.
  */
-export declare function findSessions(paths: string[]): Promise<FoundSession[]>
+export declare function findSessions(paths: string[], others?: boolean): Promise<FoundSession[]>
 
 /** How to forget. */
 export interface ForgetOptions {
@@ -3204,10 +3261,17 @@ export interface ReplayOptions {
    * what this version adds.
    */
   overheadTokens?: number
+  /**
+   * Whether prices, window, and the sizes of system prompt, tools and thinking are as the transcript records them, where no other option
+   * says them. Default: false.
+   */
+  recorded?: boolean
   /** Settings, complete or in part; their `layout` and `prices` are ignored. Default: the default settings. */
   settings?: Partial<Settings>
   /** Whether to tell what perfect foresight would cost under the same rules, as `oracle`; only with the layout `log`. Default: false. */
   oracle?: boolean
+  /** Name of the session in the report, for `dump` and for `tree`. Default: that of the file. */
+  name?: string
   /** Absolute path of a folder to write the requests to, which is created if it is missing. Default: they are not written. */
   dump?: string
   /**
@@ -3218,7 +3282,8 @@ export interface ReplayOptions {
 }
 
 /**
- * Joins the results of transcripts that were replayed with these options into one report.
+ * Joins the results of transcripts that were replayed with these options into one report. Requests that Codex copied from one of them
+ * into another count once. With `recorded`, `prices` and `window` are what all transcripts have in common, else `recorded` and null.
  *
  * Rejects with `INVALID_ARGUMENT`.
  */

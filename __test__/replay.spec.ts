@@ -215,12 +215,20 @@ describe("palimpsest replay", () => {
     const { status, stdout, stderr } = at.run("replay", ".", "--prices", "openai", "--window", "200000");
     expect({ status, problems: problems(stderr) }).toEqual({ status: 0, problems: [] });
     const lines = stdout.split("\n");
-    expect(lines.slice(0, 3).map((line) => line.split("\t").at(-1))).toEqual(["two", "one", "sum"]);
-    expect(lines.slice(0, 3).map((line) => line.split("\t")[0])).toEqual(["4", "31", "31"]);
-    expect(lines[3]).toMatch(
+    expect(lines.slice(0, 2)).toEqual([
+      "openai prices, a window of 200000 tokens",
+      expect.stringMatching(/^input of 2 sessions cost as much as \d+k uncached input tokens as we estimate$/),
+    ]);
+    expect(lines[2]).toMatch(/^with Palimpsest it would have cost as much as .* tokens, \d+ % less$/);
+    expect(lines[3]).toMatch(/^something that was needed would have been missing in \d+ of 35 requests/);
+    const table = lines.slice(4, 8).map((line) => line.split("\t"));
+    expect(table.map((cells) => cells.at(-1))).toEqual(["session", "two", "one", "sum"]);
+    expect(table.map((cells) => cells[0])).toEqual(["calls", "4", "31", "31"]);
+    expect(new Set(table.map((cells) => cells.length)).size).toBe(1);
+    expect(lines[8]).toMatch(
       /^faults: [\d.]+ % of calls, strict [\d.]+ %, own words [\d.]+ %; the host alone [\d.]+ %$/,
     );
-    expect(lines[4]).toMatch(
+    expect(lines[9]).toMatch(
       /^log, openai, a window of 200000 tokens: bill 0\.\d{3} of plain.*; 1 of 2 sessions left out: fewer than 15 calls$/,
     );
   });
@@ -265,10 +273,12 @@ describe("palimpsest replay", () => {
     const at = desk();
     transcriptIn(at.folder, "one.jsonl", writtenSession(3));
     const lines = at.run("replay", "one.jsonl").stdout.trimEnd().split("\n");
-    expect(lines[0]).toMatch(/^4\t.*\tone$/);
-    expect(lines[1]).toBe("nothing to sum: 1 session of fewer than 15 calls");
-    expect(lines[2]).toMatch(/^may differ from live use: /);
-    expect(lines).toHaveLength(3);
+    expect(lines[5]).toMatch(/^4\t.*\tone$/);
+    expect(lines[6]).toBe("nothing to sum: 1 session of fewer than 15 calls");
+    expect(lines[7]).toMatch(/^may differ from live use: /);
+    expect(lines[8]).toBe("left out: no request; the files hold 4 requests and 3 calls, and all were read");
+    expect(lines[9]).toBe("no session records what was counted, so all sizes are our estimate");
+    expect(lines).toHaveLength(10);
   });
 
   test("goes on after a file that cannot be replayed", () => {
@@ -298,7 +308,7 @@ describe("palimpsest replay", () => {
     expect(sum.oracle).toMatchObject({ ...files[0].oracle, median: sum.oracle?.bill.ratio });
     const { stdout } = at.run("replay", "one.jsonl", "--oracle");
     const ratio = sum.oracle?.bill.ratio.toFixed(3);
-    expect(stdout.split("\t").slice(0, 3)).toEqual(["31", plain.sum.bill.ratio.toFixed(3), ratio]);
+    expect(stdout).toContain(`\n31\t${plain.sum.bill.ratio.toFixed(3)}\t${ratio}\t`);
     expect(stdout).toContain(`\noracle: bill ${ratio} of plain in sum`);
     const refused = at.failure("replay", "one.jsonl", "--oracle", "--layout", "pools");
     expect(refused).toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining("`--oracle`") });
@@ -353,13 +363,156 @@ describe("palimpsest replay", () => {
     expect({ code, message }).toEqual({ code: "INVALID_ARGUMENT", message: expect.stringContaining(`\`--${named}\``) });
   });
 
-  test("writes no two sessions to one dump", () => {
+  test("writes sessions of one name to dumps of their own", () => {
     const at = desk();
-    transcriptIn(at.folder, "one.jsonl", writtenSession(2));
-    transcriptIn(at.folder, "deep/one.jsonl.gz", writtenSession(2));
-    const { status, message } = at.failure("replay", ".", "--dump", "out");
-    expect({ status, message }).toEqual({ status: 2, message: "two transcripts are named `one`" });
-    expect(at.run("replay", ".").status).toBe(0);
+    for (const [path, steps] of [
+      ["deep/one.jsonl.gz", 2],
+      ["one-2.jsonl", 4],
+      ["one.jsonl", 3],
+      ["zoo/ONE.jsonl", 5],
+    ] as const) {
+      transcriptIn(at.folder, path, writtenSession(steps));
+    }
+    const { files } = at.json<ReplayReport>("replay", ".", "--dump", "out");
+    const calls = { one: 3, "one-2": 5, "one-3": 4, "ONE-4": 6 };
+    expect(Object.fromEntries(files.map((file) => [file.name, file.calls]))).toEqual(calls);
+    for (const [name, count] of Object.entries(calls)) {
+      expect([...dumped(join(at.folder, "out", `${name}.jsonl.gz`))]).toHaveLength(count);
+    }
+  });
+
+  test("says what was left out, and fails where it may be a request", () => {
+    const at = desk();
+    const [first, ...rest] = writtenSession(16);
+    transcriptIn(at.folder, "whole.jsonl", [first, ...rest]);
+    transcriptIn(at.folder, "broken.jsonl", [first, "\0\0", ...rest]);
+    at.write("history.jsonl", JSON.stringify({ session_id: "s", ts: 1, text: "Hi." }));
+    at.write("empty.jsonl", "");
+    const whole = at.run("replay", "whole.jsonl");
+    expect(whole.status).toBe(0);
+    expect(whole.stdout).toContain(
+      "left out: no request; the files hold 17 requests and 16 calls, and all were read\n",
+    );
+    const all = at.run("replay", ".");
+    expect(all.status).toBe(1);
+    expect(all.stdout).toContain("\nbesides: lines that are no JSON object left out: 1\n");
+    expect(all.stdout).toMatch(/\npassed over: 2 files of the folders that are no sessions, such as `.*empty\.jsonl`/);
+    expect(at.run("replay", "whole.jsonl", "empty.jsonl").status).toBe(0);
+    const { files, passedOver, failed } = JSON.parse(at.run("replay", ".", "--json").stdout);
+    expect(files.map(({ name, unreadLines }: ReplayedFile) => [name, unreadLines])).toEqual([
+      ["broken", 1],
+      ["whole", 0],
+    ]);
+    expect({ passedOver: passedOver.length, failed }).toEqual({ passedOver: 2, failed: [] });
+  });
+
+  test("takes the host as recorded, unless options say otherwise", () => {
+    const at = desk();
+    const start = Date.UTC(2026, 6, 1);
+    const words = (count: number) => "word ".repeat(count);
+    const messages: object[] = [{ role: "user", content: "Go on.", timestamp: start }];
+    // 20,000 tokens of system prompt and tools, 4,000 more with each step, of which 1,000 are thinking that is not shown; the host
+    // compacts after 20 steps.
+    for (let step = 0; step < 30; step += 1) {
+      const since = step < 20 ? step : step - 20;
+      const usage = { input: 10, output: 1_010, cacheRead: 20_000 + 4_000 * since, cacheWrite: 0 };
+      const timestamp = start + (step + 1) * 86_400_000;
+      messages.push(
+        {
+          role: "assistant",
+          provider: "anthropic",
+          model: "claude-opus-4-6",
+          usage,
+          content: [{ type: "toolCall", id: `c${step}`, name: "look", arguments: {} }],
+          timestamp,
+        },
+        { role: "toolResult", toolCallId: `c${step}`, content: [{ type: "text", text: words(2_390) }], timestamp },
+      );
+    }
+    const path = transcriptIn(
+      at.folder,
+      "one.jsonl",
+      messages.map((message) => JSON.stringify(message)),
+    );
+    const { files, prices, window, answer } = at.json<ReplayReport & { answer: Record<string, number | string> }>(
+      "replay",
+      path,
+    );
+    const [{ recorded, series, plainCompactions }] = files;
+    expect(recorded).toMatchObject({
+      model: "claude-opus-4-6",
+      prices: "anthropic",
+      usdPerMillion: 5,
+      compactedAt: 96_010,
+      requests: 30,
+    });
+    expect(prices).toBe("anthropic");
+    expect(window).toBe(recorded.window);
+    expect(recorded.fixedTokens).toBeGreaterThan(19_990);
+    expect(recorded.hiddenTokens).toBeGreaterThan(27_000);
+    expect(plainCompactions).toBe(1);
+    for (const [step, { plain, recorded: counted }] of series.slice(0, 20).entries()) {
+      expect(Math.abs(plain.tokens / (counted?.tokens ?? 0) - 1), `step ${step}`).toBeLessThan(0.01);
+    }
+    const cost = series.reduce((sum, { recorded: counted }) => sum + (counted?.cost ?? 0), 0);
+    expect(answer.cost).toBeCloseTo((cost * 5) / 1e6, 6);
+    expect(answer).toMatchObject({ unit: "dollars", days: 30, requests: 30 });
+    const { stdout } = at.run("replay", path);
+    expect(stdout).toMatch(
+      /^anthropic prices \(claude-opus-4-6\), the host compacted at about 96k tokens; system prompt and tools of about 20k tokens\n/,
+    );
+    expect(stdout).toMatch(/\ninput of 1 session cost \$\d+\.\d\d as recorded\n/);
+    expect(stdout).toMatch(/a month at this pace \(30 days\)\n/);
+    expect(stdout).toMatch(/\nrecorded: [\d.]+M input tokens in 30 requests; we estimate/);
+    const other = at.json<ReplayReport>("replay", path, "--prices", "openai", "--window", "500000");
+    expect(other.files[0]).toMatchObject({ plainCompactions: 0, recorded: { prices: "openai", window: 500_000 } });
+    expect(other).toMatchObject({ prices: "openai", window: 500_000 });
+    // The addon follows what is recorded only when it is asked to.
+    expect(at.run("replay", path, "--window", "500000").stdout).toMatch(
+      /^anthropic prices .*, a window of 500000 tokens/,
+    );
+  });
+
+  test("counts once what Codex copied when a session was resumed", () => {
+    const at = desk();
+    const line = (type: string, payload: object) =>
+      JSON.stringify({ timestamp: "2026-07-01T10:00:00Z", type, payload });
+    const step = (name: string) => [
+      line("response_item", { type: "function_call", call_id: name, name: "shell", arguments: "{}" }),
+      line("response_item", { type: "function_call_output", call_id: name, output: `output of ${name}` }),
+    ];
+    const begins = (id: string) => line("session_meta", { id, cwd: "/w" });
+    const parent = [begins("a"), ...["c1", "c2", "c3"].flatMap(step)];
+    at.write("rollout-1-a.jsonl", [...parent, ...step("c4")].join("\n"));
+    at.write("rollout-2-b.jsonl", [begins("b"), ...parent, ...["d1", "d2"].flatMap(step)].join("\n"));
+    const said = (role: string, type: string, text: string) =>
+      line("response_item", { type: "message", role, content: [{ type, text }] });
+    const talk = [begins("t"), said("user", "input_text", "Hi."), said("assistant", "output_text", "Hello.")];
+    at.write("talk/rollout-1-t.jsonl", talk.join("\n"));
+    at.write(
+      "talk/rollout-2-u.jsonl",
+      [begins("u"), ...talk, said("user", "input_text", "And?"), said("assistant", "output_text", "So.")].join("\n"),
+    );
+    at.write("talk/rollout-3-v.jsonl", [begins("v"), ...talk.slice(1)].join("\n"));
+    at.write("rollout-3-c.jsonl", [begins("c"), ...["e1"].flatMap(step)].join("\n"));
+    const counts = (...paths: string[]) =>
+      at
+        .json<ReplayReport>("replay", ...paths)
+        .files.map(({ calls, copied, series }) => [calls, copied, series.length]);
+    expect(counts("talk"), "the third only begins alike").toEqual([
+      [1, 0, 1],
+      [1, 1, 1],
+      [1, 0, 1],
+    ]);
+    expect(counts("rollout-1-a.jsonl", "rollout-2-b.jsonl", "rollout-3-c.jsonl")).toEqual([
+      [4, 0, 4],
+      [2, 3, 2],
+      [1, 0, 1],
+    ]);
+    expect(counts("rollout-2-b.jsonl")).toEqual([[5, 0, 5]]);
+    const { stdout, status } = at.run("replay", ".");
+    expect(status).toBe(0);
+    expect(stdout).toContain("\ncounted once: 4 requests that two of the sessions have\n");
   });
 
   test("wants transcripts", () => {

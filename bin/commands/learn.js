@@ -25,8 +25,10 @@ export const learn = {
   ],
   async run(given) {
     const addon = await import("../../index.js");
-    const found = await transcripts(addon, given.positionals);
-    const learned = await withProgress("learning", () => addon.learnHazards(found.map(({ path }) => path)));
+    const { found, passedOver } = await transcripts(addon, given.positionals);
+    // What is no session is skipped there, and said.
+    const paths = [...found, ...passedOver].map(({ path }) => path);
+    const learned = await withProgress("learning", () => addon.learnHazards(paths));
     const out = text(given, "out");
     const weights = `${JSON.stringify(learned.hazards, null, 2)}\n`;
     if (out !== undefined) {

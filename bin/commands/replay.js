@@ -4,12 +4,13 @@ import { join, resolve } from "node:path";
 import { plural } from "../../lib/describe.js";
 import { piAgentDir } from "../../lib/places.js";
 import { name as spelt } from "../../lib/terminal.js";
-import { text, UsageError, wholeNumber } from "../lib/arguments.js";
+import { text, wholeNumber } from "../lib/arguments.js";
 import { printError } from "../lib/errors.js";
 import { write, writeError, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
+import { answer, answerText, compared, estimated, leftOut, lost, terms } from "../lib/replayed.js";
 import { writeTable } from "../lib/table.js";
-import { transcripts } from "../lib/transcripts.js";
+import { distinct, transcripts } from "../lib/transcripts.js";
 
 /**
  * @typedef {import("../../index.js").ReplayedFile} ReplayedFile
@@ -24,17 +25,21 @@ const atOnce = 2;
 export const replay = {
   name: "replay",
   usage:
-    "FILE… [--layout log|pools|plain] [--prices NAME] [--window TOKENS] [--tokens characters|bundled] [--oracle] [--tree DIR] [--dump DIR] [--html FILE]",
+    "FILE… [--layout LAYOUT] [--prices NAME] [--window TOKENS] [--tokens characters|bundled] [--oracle] [--tree DIR] [--dump DIR] [--html FILE]",
   summary: "Report what recorded sessions would have cost",
   arguments: [1, Number.POSITIVE_INFINITY],
   options: {
     layout: {
       type: "string",
       value: "LAYOUT",
-      text: "log, pools, or plain (as the host alone would send them); default: log",
+      text: "log, pools, or as the host alone sends them: plain, or made smaller by a rule of other programs: masking, clearing, pruning; default: log",
     },
-    prices: { type: "string", value: "NAME", text: "price table; default: anthropic" },
-    window: { type: "string", value: "TOKENS", text: "the model's window, for both sides; default: no limit" },
+    prices: { type: "string", value: "NAME", text: "price table; default: that of the recorded model" },
+    window: {
+      type: "string",
+      value: "TOKENS",
+      text: "the model's window, for both sides; default: as far as the host let it grow",
+    },
     tokens: {
       type: "string",
       value: "HOW",
@@ -53,12 +58,13 @@ export const replay = {
     html: { type: "string", value: "FILE", text: "write an HTML page with windows, bills, epochs and faults" },
   },
   notes: [
-    "FILE is a session file of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI, OpenCode or OpenClaw, plain or compressed, the database of OpenCode (`opencode.db`, or `opencode.db#ID` for one of its sessions) or of an agent of OpenClaw (`openclaw-agent.sqlite`, `openclaw-agent.sqlite#ID`), or a folder with any of these. Stores nothing and reads no other file. The bill counts input only, in multiples of the price of one uncached input token, beside that of the plain host, which compacts if there is a window. A fault is a call that needed a line which was not in the window: strict faults are lines of outputs that came from one place, own faults are lines that the model or a person wrote. Sessions of fewer than 15 calls are left out of the sum, the median and the worst. Exit code 1 if a file could not be replayed; the others are replayed all the same.",
-    "Columns: calls; bill as a share of plain; tokens sent, ours/plain; longest request, ours/plain; epochs; share of our tokens that was cached; faults, which are lines that the model quoted though they had left (raw: all), strict faults, own faults; faults of the plain host; session.",
+    "FILE is a session file of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI, Qwen Code, OpenCode or OpenClaw, or a list of messages of Anthropic's or OpenAI's API, one per line, plain or compressed, the database of OpenCode (`opencode.db`, or `opencode.db#ID` for one of its sessions) or of an agent of OpenClaw (`openclaw-agent.sqlite`, `openclaw-agent.sqlite#ID`), or a folder with any of these. Stores nothing and reads no other file. The bill counts input only, in multiples of the price of one uncached input token, beside that of the plain host, which compacts if there is a window. A fault is a call that needed a line which was not in the window: strict faults are lines of outputs that came from one place, own faults are lines that the model or a person wrote. Sessions of fewer than 15 calls are left out of the sum, the median and the worst. What is no session in a folder is passed over and counted. Exit code 1 if a file could not be replayed, or holds requests or lines that could not be read; the others are replayed all the same.",
+    "Where a file records usage, the host alone is what really went out: the prices of the recorded model, system prompt and tools as large as the first request says, thinking that the file does not show, and a window as far as the host let its own grow before it compacted. --prices and --window override that. The first line says what was taken. The last lines say what was left out, in words, and how far our estimate is from what the providers counted.",
+    "Columns: calls; bill as a share of plain; tokens sent, ours/plain; longest request, ours/plain; epochs; share of our tokens that was cached; faults, which are lines that the model quoted though they had left (raw: all), strict faults, own faults; faults of the plain host; our estimate of the host's requests by what the provider counted; session.",
     "With --oracle, each session is also played by the same rules with knowledge in the place of guesses: what no later call needs may leave at once, what is needed stays until then, or leaves and is brought back where that is cheaper. The column `oracle` and a line below the table have its bill as a ratio of plain: about what better guessing could still save.",
     "What a session file shows of files (whole reads, writes, and edits of known files) is laid in a folder for temporary files, and the session finds it there as it would live; no path of the session file is opened. What it does not show, such as a file that a command changed, is not known: the last line says how many tool calls may differ from live use for that. With snapshots nothing is unknown. DIR/NAME holds those of the session NAME (the last column): `call-N` is the working folder as it was when request N went out, from 0, and `result-ID` as it was when the tool call with that ID ended (write `_` for any character but letters, digits, `.`, `-` and `_`). Where only `result-ID` is missing, a command is taken to have left the folder as the next request found it. Links in snapshots are left out.",
   ],
-  json: "ReplayReport & { failed: { file: string, error: { code, message, hint } }[] }",
+  json: "ReplayReport & { answer, failed: { file: string, error: { code, message, hint } }[], passedOver: { file, problem }[] }",
   examples: [
     "palimpsest replay ~/.pi/agent/sessions",
     "palimpsest replay ~/.pi/agent/sessions --html replay.html",
@@ -73,6 +79,7 @@ export const replay = {
       prices: text(given, "prices"),
       window: wholeNumber(given, "window"),
       tokens: text(given, "tokens"),
+      recorded: true,
       oracle: given.values.oracle === true,
       dump: dump === undefined ? undefined : resolve(dump),
       tree: tree === undefined ? undefined : resolve(tree),
@@ -80,17 +87,17 @@ export const replay = {
     });
     // Wrong options are said once, not for every file.
     await addon.replayReport([], options);
-    const found = await transcripts(addon, given.positionals);
-    if (dump !== undefined || tree !== undefined) {
-      refuseTwins(found.map(({ name }) => name));
-    }
+    const { found, passedOver } = await transcripts(addon, given.positionals);
+    const names = distinct(found.map(({ name }) => name));
     const paths = found.map(({ path }) => path);
-    for (const { name } of tree === undefined ? [] : found) {
+    for (const name of tree === undefined ? [] : names) {
       if (!existsSync(join(tree ?? "", name))) {
         await writeError(`palimpsest: there are no snapshots of \`${spelt(name)}\` in \`${spelt(tree ?? "")}\`\n`);
       }
     }
-    const { files, failed } = await replayAll(paths, (file) => addon.replayFile(file, options));
+    const { files, failed } = await replayAll(paths, (file, at) =>
+      addon.replayFile(file, { ...options, name: names[at] }),
+    );
     const report = await addon.replayReport(files, options);
     const html = text(given, "html");
     if (html !== undefined) {
@@ -98,34 +105,33 @@ export const replay = {
       await addon.writePrivate(resolve(html), await oneFile({ replays: report }));
     }
     if (given.json) {
-      await writeJson({ ...report, failed: failed.map(({ file, error }) => ({ file, error: shown(error) })) });
+      await writeJson({
+        ...report,
+        answer: answer(report),
+        failed: failed.map(({ file, error }) => ({ file, error: shown(error) })),
+        passedOver: passedOver.map(({ path, problem }) => ({ file: path, problem })),
+      });
     } else {
       for (const { error } of failed) {
         await printError(error, false);
       }
       if (files.length > 0) {
+        await write(terms(report, options));
+        await write(answerText(answer(report)));
         await print(report);
+        await write(leftOut(report.files, passedOver));
+        await write(compared(report.files));
       }
     }
-    return failed.length === 0 ? 0 : 1;
+    const isWhole = report.files.every((file) => lost(file) === 0 && file.unreadLines === 0);
+    return failed.length === 0 && isWhole ? 0 : 1;
   },
 };
 
 /**
- * Refuses transcripts whose requests would be written to one file, or whose snapshots would be the same.
- * @param {string[]} names
- */
-function refuseTwins(names) {
-  const twin = names.find((name, at) => names.indexOf(name) !== at);
-  if (twin !== undefined) {
-    throw new UsageError(`two transcripts are named \`${twin}\``, "replay them one by one");
-  }
-}
-
-/**
  * Replays some at once; what fails does not stop the others.
  * @param {string[]} paths
- * @param {(path: string) => Promise<ReplayedFile>} replayFile
+ * @param {(path: string, at: number) => Promise<ReplayedFile>} replayFile
  */
 async function replayAll(paths, replayFile) {
   /** @type {(ReplayedFile | undefined)[]} */
@@ -139,7 +145,7 @@ async function replayAll(paths, replayFile) {
       while (next < paths.length) {
         const at = next++;
         try {
-          files[at] = await replayFile(paths[at]);
+          files[at] = await replayFile(paths[at], at);
         } catch (error) {
           failed.push({ file: paths[at], error });
         }
@@ -169,6 +175,7 @@ const headings = [
   "strict",
   "own",
   "plain raw",
+  "estimate",
   "session",
 ];
 
@@ -180,12 +187,13 @@ async function print(report) {
   const table = [headings, ...rows, ...(isSummed ? [row("sum", sum, sum.epochs)] : [])];
   const foreseen = ["oracle", ...[...files, sum].map(({ oracle }) => (oracle ? ratio(oracle.bill.ratio) : ""))];
   const [first, ...rest] = sum.oracle ? table.map((cells, at) => cells.toSpliced(2, 0, foreseen[at])) : table;
-  await writeTable(first, rest);
+  const order = ["session", ...first.filter((heading) => heading !== "session")];
+  await writeTable(first, rest, { order, alwaysHeaded: true });
   await (isSummed
     ? writeSum(report)
     : write(`nothing to sum: ${plural(sum.files, "session")} of fewer than 15 calls\n`));
   const { all, unknownFiles, possibleChanges } = sum.toolCalls;
-  if (layout !== "plain") {
+  if (layout === "log" || layout === "pools") {
     await write(
       `may differ from live use: ${unknownFiles} of ${all} tool calls, on files whose text is unknown; ${possibleChanges} more may have changed a file in the window\n`,
     );
@@ -193,8 +201,9 @@ async function print(report) {
 }
 
 /** @param {ReplayReport} report */
-async function writeSum({ sum, prices, layout, window }) {
-  const limit = window === null ? "no window" : `a window of ${window} tokens`;
+async function writeSum({ sum, prices, layout, window, files }) {
+  const isVaried = window === null && files.some(({ recorded }) => recorded.window !== null);
+  const limit = isVaried ? "windows as recorded" : window === null ? "no window" : `a window of ${window} tokens`;
   const of = (/** @type {number} */ calls) => percent(sum.calls === 0 ? 0 : calls / sum.calls);
   await write(
     `faults: ${of(sum.faults.raw)} of calls, strict ${of(sum.faults.strict)}, own words ${of(sum.faults.ownWords)}; the host alone ${of(sum.plainFaults.raw)}\n`,
@@ -212,12 +221,13 @@ async function writeSum({ sum, prices, layout, window }) {
 
 /**
  * @param {string} name
- * @param {Pick<ReplayedFile, "calls" | "bill" | "tokens" | "peakWindow" | "cachedShare" | "faults" | "plainFaults">} figures
+ * @param {Pick<ReplayedFile, "calls" | "bill" | "tokens" | "peakWindow" | "cachedShare" | "faults" | "plainFaults"> & Partial<Pick<ReplayedFile, "recorded">>} figures
  * @param {number} epochs
  */
-function row(name, { calls, bill, tokens, peakWindow, cachedShare, faults, plainFaults }, epochs) {
+function row(name, { calls, bill, tokens, peakWindow, cachedShare, faults, plainFaults, recorded }, epochs) {
   const pair = ({ ours, plain } = tokens) => `${thousands(ours)}/${thousands(plain)}`;
   const counts = [faults.raw, faults.strict, faults.ownWords, plainFaults.raw].map(String);
+  const share = recorded === undefined ? null : estimated({ recorded });
   return [
     String(calls),
     ratio(bill.ratio),
@@ -226,6 +236,7 @@ function row(name, { calls, bill, tokens, peakWindow, cachedShare, faults, plain
     String(epochs),
     percent(cachedShare.ours),
     ...counts,
+    share === null ? "-" : share.toFixed(2),
     name,
   ];
 }

@@ -12,13 +12,14 @@ const defaultColumns = 80;
 /**
  * @param {string[]} headings
  * @param {string[][]} rows
- * @param {{ order?: string[], continued?: boolean }} [options] `order`: the headings as a person wants them on a terminal, where columns
+ * @param {{ order?: string[], continued?: boolean, alwaysHeaded?: boolean }} [options] `order`: the headings as a person wants them on a terminal, where columns
  *   that say nothing are left out; a row that is too wide loses of its first column down to half of the width, then its end. `continued`:
- *   these are further rows of a table, without its headings
+ *   these are further rows of a table, without its headings. `alwaysHeaded`: the headings stand above the rows for other tools, too
  */
-export async function writeTable(headings, rows, { order = headings, continued = false } = {}) {
+export async function writeTable(headings, rows, { order = headings, continued = false, alwaysHeaded = false } = {}) {
   if (!isTerminal()) {
-    await write(rows.map((row) => `${row.map(oneLine).join("\t")}\n`).join(""));
+    const all = alwaysHeaded ? [headings, ...rows] : rows;
+    await write(all.map((row) => `${row.map(oneLine).join("\t")}\n`).join(""));
     return;
   }
   if (rows.length === 0) {

@@ -1,17 +1,47 @@
-// Finds the transcripts that a command line names. Does not read them.
+// Finds the transcripts that a command line names, and names for them. Does not read them.
 import { resolve } from "node:path";
+import { plural } from "../../lib/describe.js";
 import { UsageError } from "./arguments.js";
 
 /**
- * The given files, and the sessions in the given folders and databases, in order.
+ * The given files, and the sessions in the given folders and databases, in order; and what is no session of the folders' files.
  * @param {Pick<typeof import("../../index.js"), "findSessions">} addon
  * @param {string[]} given
  */
 export async function transcripts(addon, given) {
-  const found = await addon.findSessions(given.map((path) => resolve(path)));
+  const all = await addon.findSessions(
+    given.map((path) => resolve(path)),
+    true,
+  );
+  const found = all.filter(({ problem }) => problem === undefined);
+  const passedOver = all.filter(({ problem }) => problem !== undefined);
   if (found.length === 0) {
     const where = given.map((path) => `\`${path}\``).join(", ");
-    throw new UsageError(`there is no session file in ${where}`, "name session files, or folders that hold some");
+    const others =
+      passedOver.length === 0
+        ? ""
+        : `; ${plural(passedOver.length, "file")} there ${passedOver.length === 1 ? "is none" : "are none"}`;
+    throw new UsageError(
+      `there is no session file in ${where}${others}`,
+      "name session files, or folders that hold some",
+    );
   }
-  return found;
+  return { found, passedOver };
+}
+
+/**
+ * The names, with a number behind each that stood before; letters of either case are the same, as in some file systems.
+ * @param {string[]} names
+ */
+export function distinct(names) {
+  const taken = new Set(names.map((name) => name.toLowerCase()));
+  const given = new Set();
+  return names.map((name) => {
+    let one = name;
+    for (let number = 2; given.has(one.toLowerCase()) || (one !== name && taken.has(one.toLowerCase())); number += 1) {
+      one = `${name}-${number}`;
+    }
+    given.add(one.toLowerCase());
+    return one;
+  });
 }

@@ -17,10 +17,11 @@ use context::tokens::Counter;
 use live::PromptTokens;
 use replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
 use replay::options::{Replaying, Sender};
+use replay::recorded::Follows;
 use replay::report::{BillReport, FileReport};
-use replay::run::{foreseen, replay};
+use replay::run::{foreseen_recorded, replay_recorded};
 use replay::transcript::Transcript;
-use replay::transcript::find::find;
+use replay::transcript::find::{Found, find};
 
 /// How to replay transcripts.
 #[napi(object)]
@@ -43,11 +44,16 @@ pub struct ReplayOptions {
     /// Tokens that the extension adds to system prompt and tools. Default: of a stored session what its calls had on average, otherwise
     /// what this version adds.
     pub overhead_tokens: Option<i64>,
+    /// Whether prices, window, and the sizes of system prompt, tools and thinking are as the transcript records them, where no other option
+    /// says them. Default: false.
+    pub recorded: Option<bool>,
     /// Settings, complete or in part; their `layout` and `prices` are ignored. Default: the default settings.
     #[napi(ts_type = "Partial<Settings>")]
     pub settings: Option<Value>,
     /// Whether to tell what perfect foresight would cost under the same rules, as `oracle`; only with the layout `log`. Default: false.
     pub oracle: Option<bool>,
+    /// Name of the session in the report, for `dump` and for `tree`. Default: that of the file.
+    pub name: Option<String>,
     /// Absolute path of a folder to write the requests to, which is created if it is missing. Default: they are not written.
     pub dump: Option<String>,
     /// Absolute path of a folder with snapshots of the working folder, `NAME/call-N` and `NAME/result-ID`. Default: files are what
@@ -58,13 +64,24 @@ pub struct ReplayOptions {
 /// Finds the sessions at paths: files as they are, each session of a database of OpenCode or OpenClaw, and in folders all that are sessions.
 /// `path` of an answer is what `replayFile` and `learnHazards` take, `FILE#SESSION` for a session of a database.
 ///
+/// `others`: whether to list as well, with their `problem`, files of folders that have names of sessions and are none. Default: false.
+///
 /// Rejects with `FILE` if a folder or a database cannot be read.
-#[napi(ts_args_type = "paths: string[]", ts_return_type = "Promise<FoundSession[]>")]
-pub fn find_sessions(paths: Given<Vec<String>>) -> AsyncTask<Blocking<Answer>> {
+#[napi(
+    ts_args_type = "paths: string[], others?: boolean",
+    ts_return_type = "Promise<FoundSession[]>"
+)]
+pub fn find_sessions(
+    paths: Given<Vec<String>>,
+    others: Given<Option<bool>>,
+) -> AsyncTask<Blocking<Answer>> {
     answering(move || {
+        let others = others.named("others")?.unwrap_or_default();
         let mut found = Vec::new();
         for path in paths.named("paths")? {
-            found.extend(find(Path::new(&path))?);
+            let Found { sessions, passed_over } = find(Path::new(&path))?;
+            found.extend(sessions);
+            found.extend(passed_over.into_iter().filter(|_| others));
         }
         Ok(found)
     })
@@ -125,16 +142,25 @@ fn replayed(
     read: impl FnOnce() -> Result<Transcript>,
 ) -> Result<FileReport> {
     let oracle = options.oracle == Some(true);
-    let (replaying, _) = replaying(options, known)?;
-    let transcript = read()?;
-    let mut report = replay(&transcript, &replaying)?;
+    let is_recorded = options.recorded == Some(true);
+    let follows = Follows {
+        prices: is_recorded && options.prices.is_none(),
+        window: is_recorded && options.window.is_none(),
+        sizes: is_recorded && options.prompt_tokens.is_none(),
+    };
+    let name = options.name.clone();
+    let (replaying, prices) = replaying(options, known)?;
+    let mut transcript = read()?;
+    transcript.name = name.unwrap_or(transcript.name);
+    let mut report = replay_recorded(&transcript, &replaying, follows, &prices)?;
     if oracle {
-        report.oracle = Some(foreseen(&transcript, &replaying)?);
+        report.oracle = Some(foreseen_recorded(&transcript, &replaying, follows)?);
     }
     Ok(report)
 }
 
-/// Joins the results of transcripts that were replayed with these options into one report.
+/// Joins the results of transcripts that were replayed with these options into one report. Requests that Codex copied from one of them
+/// into another count once. With `recorded`, `prices` and `window` are what all transcripts have in common, else `recorded` and null.
 ///
 /// Rejects with `INVALID_ARGUMENT`.
 #[napi(
@@ -149,8 +175,14 @@ pub fn replay_report(
         let files: Vec<FileReport> = serde_json::from_value(files.named("files")?.0)
             .map_err(|error| Error::argument("files", format!("are no reports: {error}")))?;
         let options = options.named("options")?.unwrap_or_default();
+        let is_recorded = options.recorded == Some(true);
+        let (own_prices, own_window) = (options.prices.is_none(), options.window.is_none());
         let (replaying, prices) = replaying(options, None)?;
-        Ok(BillReport::new(files, &replaying, prices))
+        let mut report = BillReport::new(files, &replaying, prices);
+        if is_recorded {
+            report.follow(own_prices, own_window);
+        }
+        Ok(report)
     })
 }
 

@@ -396,9 +396,10 @@ impl Error {
                 "if you trust it, decompress it (`zstd -d`, `gzip -d`) and take that"
             }
             Self::MalformedTranscript { .. } => {
-                "supported are session files of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI, OpenCode and OpenClaw, plain \
-                 or compressed, sessions of the databases of the last two as `FILE#SESSION`, and the neutral form: a line \
-                 `{\"session\":{…}}`, then one message per line"
+                "supported are session files of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI, Qwen Code, OpenCode and \
+                 OpenClaw, plain or compressed, sessions of the databases of the last two as `FILE#SESSION`, messages of \
+                 Anthropic's or OpenAI's API, one per line, and the neutral form: a line `{\"session\":{…}}`, then one \
+                 message of pi-ai per line"
             }
             Self::TooFewNeeds { .. } => {
                 "use more or longer sessions; until then, the built-in weights are better"
@@ -433,7 +434,9 @@ impl Error {
             Self::NotIndexed { .. } => "a session at work goes on with it",
             Self::MemoryBusy { .. } => "try again when the other process is done",
             Self::Secret { .. } => "say where the secret is kept instead",
-            Self::NoOperation { .. } => "`waiting` in the place of this command lists what waits, with its IDs",
+            Self::NoOperation { .. } => {
+                "`waiting` in the place of this command lists what waits, with its IDs"
+            }
             Self::NoTrace { .. } => "`/memory traces` lists them; the oldest go",
             Self::NoPage { .. } => "`/memory pages` lists them",
             Self::StoreGone { .. } => "open it again, to go on with what is there now",

@@ -47,7 +47,7 @@ pub enum HostRule {
 }
 
 /// Plays a transcript; `each` gets every call in order. Of the settings, only `keepResults` has an
-/// effect.
+/// effect. `hidden`: tokens that messages have beyond what they show, by their indexes.
 ///
 /// # Errors
 /// Errors of `each`.
@@ -55,9 +55,10 @@ pub fn play_host(
     rule: HostRule,
     transcript: &Transcript,
     playing: &Playing,
+    hidden: &[u64],
     each: &mut dyn FnMut(Played) -> Result<()>,
 ) -> Result<()> {
-    let mut host = RuledHost::new(transcript, playing);
+    let mut host = RuledHost::new(transcript, playing, hidden);
     for (call, before) in answers(&transcript.messages).enumerate() {
         host.take_out(rule, before);
         let compaction_cost = host.compact_if_due(before);
@@ -86,6 +87,7 @@ struct Answered {
 struct RuledHost<'a> {
     playing: &'a Playing,
     given: &'a [String],
+    hidden: &'a [u64],
     speakers: Vec<Speaker>,
     calls: Vec<Answered>,
     sizes: Vec<Sized>,
@@ -101,22 +103,33 @@ struct RuledHost<'a> {
 }
 
 impl<'a> RuledHost<'a> {
-    fn new(transcript: &'a Transcript, playing: &'a Playing) -> Self {
+    fn new(transcript: &'a Transcript, playing: &'a Playing, hidden: &'a [u64]) -> Self {
         let given = transcript.messages.as_slice();
         let parse = |json: &String| MeasuredMessage::parse(json, playing.counter);
         let parsed: Vec<MeasuredMessage> = given.iter().map(parse).collect();
-        Self {
+        let mut host = Self {
             playing,
             given,
+            hidden,
             speakers: parsed.iter().map(MeasuredMessage::speaker).collect(),
             calls: answered(given, &parsed),
-            sizes: given.iter().map(|json| sized(json, playing.counter)).collect(),
+            sizes: Vec::new(),
             cut: HashMap::new(),
             start: 0,
             has_summary: false,
             sent: Vec::new(),
             seen: 0,
-        }
+        };
+        host.sizes = given.iter().enumerate().map(|(at, json)| host.size(at, json)).collect();
+        host
+    }
+
+    /// The size of a message that goes out as this.
+    fn size(&self, at: usize, json: &str) -> Sized {
+        let counter = self.playing.counter;
+        let hidden = self.hidden.get(at).copied().unwrap_or(0) * counter.units_per_token();
+        let sized = sized(json, counter);
+        Sized { units: sized.units + hidden, ..sized }
     }
 
     /// Applies the rule to the messages before an answer.
@@ -214,7 +227,7 @@ impl<'a> RuledHost<'a> {
 
     fn replace(&mut self, at: usize, json: String) {
         if self.cut.get(&at) != Some(&json) {
-            self.sizes[at] = sized(&json, self.playing.counter);
+            self.sizes[at] = self.size(at, &json);
             self.cut.insert(at, json);
         }
     }

@@ -16,6 +16,7 @@ pub mod measure;
 pub mod options;
 mod oracle;
 pub mod play;
+pub mod recorded;
 pub mod report;
 pub mod run;
 pub mod transcript;

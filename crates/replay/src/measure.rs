@@ -70,11 +70,15 @@ pub struct Measured {
 }
 
 impl Measure {
-    /// Begins to measure a transcript. `messages`: its messages, each as JSON.
-    pub fn new(messages: &[String], measuring: &Measuring) -> Self {
+    /// Begins to measure a transcript. `messages`: its messages, each as JSON; `hidden`: tokens that
+    /// they have beyond what they show, by their indexes.
+    pub fn new(messages: &[String], measuring: &Measuring, hidden: &[u64]) -> Self {
         let counter = measuring.counter;
-        let parsed: Vec<MeasuredMessage> =
+        let mut parsed: Vec<MeasuredMessage> =
             messages.iter().map(|json| MeasuredMessage::parse(json, counter)).collect();
+        for (message, hidden) in parsed.iter_mut().zip(hidden) {
+            message.units += hidden * counter.units_per_token();
+        }
         let needs = Needs::find(&parsed);
         let given: Vec<Arc<RequestPart>> = parsed
             .into_iter()
@@ -172,7 +176,7 @@ mod tests {
     }
 
     fn second_call(prices: &str, seconds: i64, changes: Vec<PlayedChange>) -> Measured {
-        let mut measure = Measure::new(&session(seconds), &measuring(prices));
+        let mut measure = Measure::new(&session(seconds), &measuring(prices), &[]);
         let first = measure.call(&played(0, 1, grown(0, &[0])));
         assert!(first.ours.cached.abs() < 1e-9, "nothing is cached at the first call");
         assert!(

@@ -3,13 +3,18 @@
 //! Tokens and costs are not rounded, since a token may be four characters. Costs are in uncached
 //! input tokens.
 
+pub mod copies;
+pub mod counted;
+
 use serde::{Deserialize, Serialize};
 
+use self::counted::{Counted, RecordedReport};
 use super::facts::ToolCalls;
 use super::measure::Measured;
 use super::measure::faults::Fault;
 use super::measure::side::SideCall;
 use super::options::Replaying;
+use super::transcript::{Counts, Transcript};
 use context::tokens::Counter;
 use live::Notice;
 
@@ -123,6 +128,13 @@ pub struct CallReport {
     pub plain: SideCall,
     /// Whether the plain host compacted before it.
     pub compacted: bool,
+    /// What the provider counted, if the transcript says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Counted>,
+    /// What tells the answer from others, where a program copies answers from one file to another:
+    /// the IDs of its calls, and a number of its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
 }
 
 /// A transcript.
@@ -161,6 +173,36 @@ pub struct FileReport {
     pub oracle: Option<Foreseen>,
     /// What was left out of the file or mended, one line each with its count.
     pub notes: Vec<String>,
+    /// The program that wrote the file.
+    #[serde(default)]
+    pub format: String,
+    /// The session's ID, if the file has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The ID of the session whose history it begins with, if the file says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<String>,
+    /// What the file holds by its own marks.
+    #[serde(default)]
+    pub held: Counts,
+    /// The part of `held` on branches that were left.
+    #[serde(default)]
+    pub left: Counts,
+    /// The part of `held` whose calls have no result.
+    #[serde(default)]
+    pub interrupted: Counts,
+    /// What was read.
+    #[serde(default)]
+    pub read: Counts,
+    /// Requests that stand in another transcript as well, and count there.
+    #[serde(default)]
+    pub copied: u64,
+    /// Lines that cannot be read, and may have held anything.
+    #[serde(default)]
+    pub unread_lines: u64,
+    /// What the file records of its requests.
+    #[serde(default)]
+    pub recorded: RecordedReport,
     /// Every call.
     pub series: Vec<CallReport>,
 }
@@ -228,8 +270,10 @@ pub struct BillReport {
 }
 
 impl BillReport {
-    /// Combines the reports of all transcripts; `prices`: name of the price table.
-    pub fn new(files: Vec<FileReport>, replaying: &Replaying, prices: String) -> Self {
+    /// Combines the reports of all transcripts; `prices`: name of the price table. What a transcript
+    /// copied from another one counts there alone.
+    pub fn new(mut files: Vec<FileReport>, replaying: &Replaying, prices: String) -> Self {
+        copies::count_once(&mut files);
         let (window, tokens) = (replaying.window_tokens, replaying.counter);
         let sum = Sum::of(&files);
         Self {
@@ -244,20 +288,58 @@ impl BillReport {
     }
 }
 
+impl BillReport {
+    /// Takes prices and window from the transcripts, if these were played by what each records.
+    pub fn follow(&mut self, prices: bool, window: bool) {
+        let Some((first, rest)) = self.files.split_first() else { return };
+        let first = &first.recorded;
+        if prices {
+            let is_one = rest.iter().all(|file| file.recorded.prices == first.prices);
+            self.prices = if is_one { first.prices.clone() } else { "recorded".to_owned() };
+        }
+        if window {
+            let is_one = rest.iter().all(|file| file.recorded.window == first.window);
+            self.window = first.window.filter(|_| is_one);
+        }
+    }
+}
+
 impl FileReport {
-    /// A report without calls. `notes`: what was left out of the file or mended.
-    pub fn new(name: &str, notes: &[String]) -> Self {
-        Self { name: name.to_owned(), notes: notes.to_vec(), ..Self::default() }
+    /// A report without calls.
+    pub fn new(transcript: &Transcript) -> Self {
+        Self {
+            name: transcript.name.clone(),
+            notes: transcript.notes.clone(),
+            format: transcript.format.to_string(),
+            session: transcript.session_id.clone(),
+            forked_from: transcript.forked_from.clone(),
+            held: transcript.held,
+            left: transcript.left,
+            interrupted: transcript.interrupted,
+            read: transcript.read,
+            unread_lines: transcript.unread_lines,
+            ..Self::default()
+        }
     }
 
     /// Adds a call.
     pub fn add(&mut self, measured: Measured, contents: Contents, notices: &[Notice]) {
         let call = self.calls;
-        self.calls += 1;
         let Measured { ours, plain, .. } = measured;
         let compacted = plain.compaction > 0.0;
-        self.bill.ours += bill(&ours);
-        self.bill.plain += bill(&plain);
+        self.epochs.extend(notices.iter().filter_map(|notice| epoch(call, notice)));
+        let (recorded, answer) = (None, None);
+        self.add_call(CallReport { call, contents, ours, plain, compacted, recorded, answer });
+    }
+}
+
+impl FileReport {
+    /// Adds a call to the sums and the series.
+    fn add_call(&mut self, report: CallReport) {
+        let CallReport { ours, plain, recorded, .. } = &report;
+        self.calls += 1;
+        self.bill.ours += bill(ours);
+        self.bill.plain += bill(plain);
         self.bill.ratio = ratio(self.bill.ours, self.bill.plain);
         self.tokens.add(ours.tokens, plain.tokens);
         self.cached_tokens.add(ours.cached, plain.cached);
@@ -266,9 +348,12 @@ impl FileReport {
         self.faults.count(ours.fault.as_ref());
         self.plain_faults.count(plain.fault.as_ref());
         self.compactions += u64::from(ours.compaction > 0.0);
-        self.plain_compactions += u64::from(compacted);
-        self.epochs.extend(notices.iter().filter_map(|notice| epoch(call, notice)));
-        self.series.push(CallReport { call, contents, ours, plain, compacted });
+        self.plain_compactions += u64::from(report.compacted);
+        if let Some(counted) = recorded {
+            let plain_tokens = plain.tokens * self.recorded.scale;
+            self.recorded.add(counted, plain_tokens);
+        }
+        self.series.push(report);
     }
 }
 
@@ -412,7 +497,12 @@ mod tests {
     fn file(calls: u64, ours: f64, plain: f64) -> FileReport {
         let bill = ReplayBill { ours, plain, ratio: ratio(ours, plain) };
         let faults = Faults { raw: 1, strict: 1, own_words: 0, cost: 2.0 };
-        FileReport { calls, bill, faults, ..FileReport::new("a", &[]) }
+        FileReport {
+            calls,
+            bill,
+            faults,
+            ..FileReport { name: "a".to_owned(), ..FileReport::default() }
+        }
     }
 
     #[test]
@@ -440,7 +530,7 @@ mod tests {
         let fault = Fault { lines: 1, strict: true, own_words: true, sources: vec![3], cost: 5.0 };
         let side =
             |fault| SideCall { tokens: 100.0, cached: 80.0, cost: 30.0, compaction: 7.0, fault };
-        let mut report = FileReport::new("a", &[]);
+        let mut report = FileReport::default();
         let call = Measured {
             ours: side(Some(fault)),
             plain: side(None),

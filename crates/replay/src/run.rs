@@ -2,24 +2,57 @@
 
 use super::dump::Dump;
 use super::hosts::play_host;
+use super::measure::message::MeasuredMessage;
 use super::measure::{Measure, Measured, Measuring};
 use super::options::{Replaying, Sender};
-use super::play::{Played, play, play_foreseen};
+use super::play::{Played, answers, play, play_foreseen};
+use super::recorded::{Follows, Recorded};
+use super::report::copies::SEPARATOR;
 use super::report::{Contents, FileReport, Foreseen};
-use super::transcript::Transcript;
+use super::transcript::{Format, Transcript};
 use base::error::Result;
 use config::Layout;
+use context::tokens::Counter;
 
 /// Replays a transcript.
 ///
 /// # Errors
 /// Errors of the session; `FILE` if the dump cannot be written.
 pub fn replay(transcript: &Transcript, replaying: &Replaying) -> Result<FileReport> {
+    replay_with(transcript, replaying, &[])
+}
+
+/// Replays a transcript with the options that it records, as far as they follow it. `prices`: name
+/// of the price table of the others.
+///
+/// # Errors
+/// As [`replay`].
+pub fn replay_recorded(
+    transcript: &Transcript,
+    given: &Replaying,
+    follows: Follows,
+    prices: &str,
+) -> Result<FileReport> {
+    let recorded = Recorded::of(transcript, given.counter);
+    let replaying = recorded.options(given, follows);
+    let hidden: &[u64] = if follows.sizes { &recorded.hidden } else { &[] };
+    let mut report = replay_with(transcript, &replaying, hidden)?;
+    let prices = if follows.prices { recorded.prices } else { prices };
+    report.recorded = recorded.report(&mut report.series, &replaying, prices);
+    Ok(report)
+}
+
+/// `hidden`: tokens that messages have beyond what they show, by their indexes.
+fn replay_with(
+    transcript: &Transcript,
+    replaying: &Replaying,
+    hidden: &[u64],
+) -> Result<FileReport> {
     let is_ours = matches!(replaying.sender, Sender::Ours(_));
     let overhead_tokens = if is_ours { replaying.overhead_tokens } else { 0 };
     let measuring = measuring(replaying, overhead_tokens);
-    let mut measure = Measure::new(&transcript.messages, &measuring);
-    let mut report = FileReport::new(&transcript.name, &transcript.notes);
+    let mut measure = Measure::new(&transcript.messages, &measuring, hidden);
+    let mut report = FileReport::new(transcript);
     let dump = replaying.dump.as_ref().map(|folder| Dump::create(folder, &transcript.name));
     let mut dump = dump.transpose()?;
     let mut each = |played: Played| {
@@ -34,7 +67,8 @@ pub fn replay(transcript: &Transcript, replaying: &Replaying) -> Result<FileRepo
     };
     match replaying.sender {
         Sender::Host(rule) => {
-            play_host(rule, transcript, &replaying.playing(Layout::Log, 0), &mut each)?;
+            let playing = replaying.playing(Layout::Log, 0);
+            play_host(rule, transcript, &playing, hidden, &mut each)?;
         }
         Sender::Ours(layout) => {
             let playing = replaying.playing(layout, replaying.overhead_tokens);
@@ -42,6 +76,11 @@ pub fn replay(transcript: &Transcript, replaying: &Replaying) -> Result<FileRepo
         }
     }
     dump.map_or(Ok(()), Dump::finish)?;
+    if transcript.format == Format::Codex {
+        for (call, answer) in report.series.iter_mut().zip(answers(&transcript.messages)) {
+            call.answer = Some(name_of(&transcript.messages[answer]));
+        }
+    }
     Ok(report)
 }
 
@@ -51,10 +90,32 @@ pub fn replay(transcript: &Transcript, replaying: &Replaying) -> Result<FileRepo
 /// # Errors
 /// Errors of the session.
 pub fn foreseen(transcript: &Transcript, replaying: &Replaying) -> Result<Foreseen> {
+    foreseen_with(transcript, replaying, &[])
+}
+
+/// As [`foreseen`], with the options that the transcript records, as far as they follow it.
+///
+/// # Errors
+/// Errors of the session.
+pub fn foreseen_recorded(
+    transcript: &Transcript,
+    given: &Replaying,
+    follows: Follows,
+) -> Result<Foreseen> {
+    let recorded = Recorded::of(transcript, given.counter);
+    let hidden: &[u64] = if follows.sizes { &recorded.hidden } else { &[] };
+    foreseen_with(transcript, &recorded.options(given, follows), hidden)
+}
+
+fn foreseen_with(
+    transcript: &Transcript,
+    replaying: &Replaying,
+    hidden: &[u64],
+) -> Result<Foreseen> {
     let measuring = measuring(replaying, replaying.overhead_tokens);
     let playing = replaying.playing(Layout::Log, replaying.overhead_tokens);
-    let mut measure = Measure::new(&transcript.messages, &measuring);
-    let mut report = FileReport::new(&transcript.name, &[]);
+    let mut measure = Measure::new(&transcript.messages, &measuring, hidden);
+    let mut report = FileReport::default();
     drop(play_foreseen(transcript, &playing, &mut |played| {
         let measured = measure.call(&played);
         let contents = contents(&measured, &measuring);
@@ -62,6 +123,13 @@ pub fn foreseen(transcript: &Transcript, replaying: &Replaying) -> Result<Forese
         Ok(())
     })?);
     Ok(Foreseen::of(&report))
+}
+
+/// The IDs of an answer's calls, which tell it from all others, and a number of its text.
+fn name_of(answer: &str) -> String {
+    let message = MeasuredMessage::parse(answer, Counter::Characters);
+    let ids = message.calls.iter().map(|call| format!("{}{SEPARATOR}", call.id));
+    ids.collect::<String>() + &format!("{:x}", message.number())
 }
 
 fn measuring(replaying: &Replaying, overhead_tokens: u64) -> Measuring {

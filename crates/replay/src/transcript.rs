@@ -14,6 +14,7 @@ mod foreign;
 mod gemini;
 mod lines;
 mod message;
+mod messages;
 mod neutral;
 mod notes;
 mod openclaw;
@@ -21,10 +22,15 @@ mod opencode;
 mod pairing;
 mod path;
 mod pi;
+mod qwen;
+mod stranger;
+mod tail;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
+
+use serde::{Deserialize, Serialize};
 
 use self::lines::{Line, Lines};
 use self::message::Message;
@@ -53,22 +59,68 @@ pub enum Format {
     /// OpenClaw: the database `~/.openclaw/agents/*/agent/openclaw-agent.sqlite`, and the file of a
     /// deleted session. Before 2026.8 its files are in Pi's form, and read as such.
     OpenClaw,
+    /// Qwen Code: `~/.qwen/projects/*/chats/*.jsonl`.
+    Qwen,
+    /// Messages of Anthropic's Messages API, one per line.
+    Anthropic,
+    /// Messages of OpenAI's Chat Completions, one per line.
+    OpenAi,
 }
 
+/// Why a file is not read.
+#[derive(Debug)]
+struct Refused {
+    /// The line to look at.
+    line: u64,
+    /// What is wrong with it; goes on after `line 1 of FILE`.
+    problem: String,
+    /// Whether it is a session all the same, as far as can be seen.
+    is_session: bool,
+}
+
+impl Refused {
+    fn new((line, problem): (u64, String)) -> Self {
+        Self { line, problem, is_session: false }
+    }
+}
+
+/// A reader's mark: whether a line is of its format and of no other.
+type Knows = fn(&Line<'_>) -> bool;
+
+/// The readers that one line is enough for.
+const READERS: [(Knows, Format); 9] = [
+    (neutral::knows, Format::Neutral),
+    (openclaw::knows, Format::OpenClaw),
+    (pi::knows, Format::Pi),
+    (codex::knows, Format::Codex),
+    (copilot::knows, Format::Copilot),
+    (gemini::knows, Format::Gemini),
+    (opencode::knows, Format::OpenCode),
+    (claude_code::knows, Format::ClaudeCode),
+    (qwen::knows, Format::Qwen),
+];
+
 impl Format {
-    /// The format of a line; `None` if it occurs in several formats or in none.
-    fn of(line: &Line<'_>) -> Option<Self> {
-        let readers = [
-            (neutral::knows as fn(&Line<'_>) -> bool, Self::Neutral),
-            (openclaw::knows, Self::OpenClaw),
-            (pi::knows, Self::Pi),
-            (codex::knows, Self::Codex),
-            (copilot::knows, Self::Copilot),
-            (gemini::knows, Self::Gemini),
-            (opencode::knows, Self::OpenCode),
-            (claude_code::knows, Self::ClaudeCode),
-        ];
-        readers.into_iter().find(|(knows, _)| knows(line)).map(|(_, format)| format)
+    /// What a file's first telling line says: a format, or why no reader takes the file. `None` if
+    /// no line tells.
+    fn told_by(lines: &[Line<'_>]) -> Option<std::result::Result<Self, Refused>> {
+        lines.iter().find_map(|line| {
+            let mut claims = READERS.iter().filter(|(knows, _)| knows(line)).map(|(_, of)| *of);
+            let refused = |problem: String| Some(Err(Refused::new((line.number, problem))));
+            match (claims.next(), claims.next()) {
+                (Some(one), None) => Some(Ok(one)),
+                (Some(one), Some(other)) => {
+                    refused(format!("is taken for one of {one} and of {other}, which is our error"))
+                }
+                (None, _) => stranger::refusal(line).and_then(|what| refused(what.to_owned())),
+            }
+        })
+    }
+
+    /// The format of a file's lines; `None` if nothing says it.
+    fn of(lines: &[Line<'_>]) -> Option<std::result::Result<Self, Refused>> {
+        let of_list = || messages::form_of(lines).map(|form| form.map_err(Refused::new));
+        Self::told_by(lines).or_else(of_list)
     }
 }
 
@@ -83,7 +135,40 @@ impl fmt::Display for Format {
             Self::Gemini => "gemini",
             Self::OpenCode => "opencode",
             Self::OpenClaw => "openclaw",
+            Self::Qwen => "qwen",
+            Self::Anthropic => "anthropic",
+            Self::OpenAi => "openai",
         })
+    }
+}
+
+/// Requests to a model and calls of tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    /// Requests, each with an answer of the model.
+    pub requests: u64,
+    /// Calls that the model made in its answers.
+    pub calls: u64,
+}
+
+impl std::ops::Add for Counts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        let Self { requests, calls } = self;
+        Self { requests: requests + other.requests, calls: calls + other.calls }
+    }
+}
+
+impl Counts {
+    /// What is left without others.
+    #[must_use]
+    pub fn without(self, other: Self) -> Self {
+        Self {
+            requests: self.requests.saturating_sub(other.requests),
+            calls: self.calls.saturating_sub(other.calls),
+        }
     }
 }
 
@@ -101,6 +186,8 @@ pub struct Transcript {
     pub format: Format,
     /// The session's ID, if the file has one.
     pub session_id: Option<String>,
+    /// The ID of the session whose history it begins with, if the file says so.
+    pub forked_from: Option<String>,
     /// The folder in which the agent started, if the file names it.
     pub cwd: Option<String>,
     /// pi-ai messages, each as JSON, with `timestamp` in ms. User messages that no person typed
@@ -109,6 +196,16 @@ pub struct Transcript {
     /// Kind of each tool (`read`, `write`, `edit`, `ls`, `find`, `grep`, `bash`, `other`) by its
     /// name, if the file says it.
     pub tool_kinds: BTreeMap<String, String>,
+    /// What the file holds by its own marks, without sub-agents.
+    pub held: Counts,
+    /// The part of `held` on branches that were left.
+    pub left: Counts,
+    /// The part of `held` that was left out because calls have no result.
+    pub interrupted: Counts,
+    /// What was read: the answers in `messages`, and their calls.
+    pub read: Counts,
+    /// Lines, but for a torn last one, that cannot be read and may have held anything.
+    pub unread_lines: u64,
     /// What was left out or mended, one line each with its count.
     pub notes: Vec<String>,
 }
@@ -127,7 +224,7 @@ impl Transcript {
             let (format, parts) = database::read(&file, &session, &mut notes)?;
             return Ok(Self::new(session, format, parts, notes));
         }
-        Self::parse(path, &lines::bytes_of(path)?)
+        Self::parse(path, &tail::whole(path, lines::bytes_of(path)?)?)
     }
 
     /// Reads the bytes of a session file, plain or gzipped. `path` gives its name, and the place of
@@ -139,9 +236,11 @@ impl Transcript {
         let mut notes = Notes::default();
         let text = lines::text_of(bytes, &mut notes)?;
         let room = Room::for_file(text.len());
-        let (format, lines) = recognised(&text, &room, &mut notes).map_err(|(line, problem)| {
+        let refused = |refused: Refused| {
+            let Refused { line, problem, .. } = refused;
             Error::MalformedTranscript { path: path.to_owned(), line, problem }
-        })?;
+        };
+        let (format, lines) = recognised(&text, &room, &mut notes).map_err(refused)?;
         let parts = match format {
             Format::Neutral => neutral::read(lines, &mut notes),
             Format::Pi => pi::read(lines, &mut notes),
@@ -151,6 +250,8 @@ impl Transcript {
             Format::Gemini => gemini::read(lines, &mut notes),
             Format::OpenCode => opencode::read(lines, path, &mut notes),
             Format::OpenClaw => openclaw::read(lines, &mut notes),
+            Format::Qwen => qwen::read(lines, &mut notes),
+            Format::Anthropic | Format::OpenAi => messages::read(lines, format, &mut notes),
         };
         Ok(Self::new(find::name_of(path), format, parts, notes))
     }
@@ -169,14 +270,24 @@ impl Transcript {
     }
 
     fn new(name: String, format: Format, parts: Parts, mut notes: Notes) -> Self {
-        let messages = pairing::pair(message::timed(parts.messages, &mut notes), &mut notes);
+        let read_or_left = || message::counts_of(&parts.messages) + parts.left;
+        let held = parts.held.unwrap_or_else(read_or_left);
+        let timed = message::timed(parts.messages, &mut notes);
+        let (messages, interrupted) = pairing::pair(timed, &mut notes);
+        let read = message::counts_of(&messages);
         Self {
             name,
             format,
             session_id: parts.session_id,
+            forked_from: parts.forked_from,
             cwd: parts.cwd,
             messages: messages.into_iter().map(Message::into_json).collect(),
             tool_kinds: parts.tool_kinds,
+            held,
+            left: parts.left,
+            interrupted,
+            read,
+            unread_lines: notes.unread(),
             notes: notes.into_lines(),
         }
     }
@@ -186,33 +297,91 @@ impl Transcript {
 #[derive(Debug, Default)]
 struct Parts {
     session_id: Option<String>,
+    forked_from: Option<String>,
     cwd: Option<String>,
     messages: Vec<Message>,
     tool_kinds: BTreeMap<String, String>,
+    /// What the file holds by its own marks; `None`: as many as `messages` and `left` have.
+    held: Option<Counts>,
+    /// What branches hold that were left.
+    left: Counts,
 }
 
 /// The format of a text and its lines; a document over several lines counts as one line.
-///
-/// # Errors
-/// The line to look at and what is wrong with it.
 fn recognised<'a>(
     text: &'a str,
     room: &Room,
     notes: &mut Notes,
-) -> std::result::Result<(Format, Vec<Line<'a>>), (u64, String)> {
+) -> std::result::Result<(Format, Vec<Line<'a>>), Refused> {
     let mut of_lines = Notes::default();
     let lines = Lines::parse(text, room, &mut of_lines);
-    if let Some(too_much) = lines.too_much(room) {
-        return Err(too_much);
+    let told = Format::told_by(&lines.found);
+    if let Some((line, problem)) = lines.too_much(room) {
+        return Err(Refused { line, problem, is_session: matches!(told, Some(Ok(_))) });
     }
-    if let Some(format) = lines.found.iter().find_map(Format::of) {
+    if let Some(format) = told.or_else(|| Format::of(&lines.found)) {
         notes.append(of_lines);
-        return Ok((format, lines.found));
+        return Ok((format?, lines.found));
     }
-    let Some(document) = lines.document(text, room, notes) else { return Err(lines.complaint()) };
-    let document = document?;
-    match Format::of(&document) {
-        Some(format) => Ok((format, vec![document])),
-        None => Err((document.number, lines::UNKNOWN.to_owned())),
+    let Some(document) = lines.document(text, room, notes) else {
+        return Err(Refused::new(lines.complaint()));
+    };
+    let document = [document.map_err(Refused::new)?];
+    match Format::told_by(&document) {
+        Some(format) => Ok((format?, document.into())),
+        None => Err(Refused::new((document[0].number, lines::UNKNOWN.to_owned()))),
+    }
+}
+
+/// The format that the beginning of a file tells; `None` if it does not.
+fn told_by_start(start: &[u8]) -> Option<std::result::Result<Format, Refused>> {
+    let text = lines::text_of(start, &mut Notes::default()).ok()?;
+    let whole = text.rsplit_once('\n')?.0;
+    let lines = Lines::parse(whole, &Room::for_file(whole.len()), &mut Notes::default());
+    Format::told_by(&lines.found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_is_of_two_formats() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/transcripts");
+        let mut told = Vec::new();
+        for file in std::fs::read_dir(folder).unwrap() {
+            let bytes = std::fs::read(file.unwrap().path()).unwrap();
+            let text = String::from_utf8_lossy(&bytes);
+            let room = Room::for_file(text.len());
+            let mut notes = Notes::default();
+            let lines = Lines::parse(&text, &room, &mut notes);
+            let document =
+                lines.document(&text, &room, &mut notes).and_then(std::result::Result::ok);
+            for line in lines.found.iter().chain(&document) {
+                let claims = READERS.iter().filter(|(knows, _)| knows(line));
+                let claims: Vec<Format> = claims.map(|(_, format)| *format).collect();
+                assert!(claims.len() < 2, "{claims:?}: {:?}", line.text);
+                assert!(claims.is_empty() || stranger::refusal(line).is_none(), "{:?}", line.text);
+                told.extend(claims);
+            }
+        }
+        for (_, format) in READERS.iter().filter(|(_, format)| *format != Format::Qwen) {
+            assert!(told.contains(format), "no line tells {format}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_two_formats_is_our_error() {
+        let text = r#"{"type":"session","id":"s","timestamp":"t","session":{},"payload":{}}"#;
+        let claims = |text: &str| {
+            let room = Room::for_file(text.len());
+            let lines = Lines::parse(text, &room, &mut Notes::default());
+            Format::told_by(&lines.found).unwrap().map_err(|refused| refused.problem)
+        };
+        assert_eq!(claims(text).unwrap(), Format::Pi);
+        let both = r#"{"type":"user","uuid":"u","sessionId":"s","projectHash":"h","message":{"content":""}}"#;
+        assert!(
+            claims(both).unwrap_err().ends_with("gemini and of claude-code, which is our error")
+        );
     }
 }

@@ -57,9 +57,11 @@ export function replaysView(report) {
  * How the figures were taken.
  * @param {ReplayReport} report
  */
-function termsOf({ layout, prices, window }) {
-  const limit = window === null ? "no limit to the window" : `a window of ${short(window)} tokens`;
-  return `Layout ${layout}, prices ${prices}, ${limit}. Plain is the same session as the host alone would have sent it. Costs are in prices of an input token, faults included.`;
+function termsOf({ layout, prices, window, files }) {
+  const isVaried = window === null && files.some(({ recorded }) => recorded.window !== null);
+  const alike = window === null ? "no limit to the window" : `a window of ${short(window)} tokens`;
+  const limit = isVaried ? "windows as recorded" : alike;
+  return `Layout ${layout}, prices ${prices === "recorded" ? "as recorded" : prices}, ${limit}. Plain is the same session as the host alone would have sent it. Costs are in prices of an input token, faults included.`;
 }
 
 /** @param {ReplayReport} report */

@@ -39,6 +39,10 @@ export interface ReplayedCall {
   plain: ReplaySide;
   /** Whether the plain host compacted before this call. */
   compacted: boolean;
+  /** What the provider counted, if the transcript says it; `cost` of the input, in uncached input tokens. */
+  recorded?: { tokens: number; output: number; cost: number };
+  /** IDs of the answer's calls and a number of its text, where a program copies answers from one file to another. */
+  answer?: string;
 }
 
 /** A session that `replayFile` can play. */
@@ -47,6 +51,8 @@ export interface FoundSession {
   path: string;
   /** The name of its transcript. */
   name: string;
+  /** Why it is no session; only where `findSessions` was asked for such files, and never of a session. */
+  problem?: string;
 }
 
 /** The result of replaying a transcript. Tokens and costs are not rounded. */
@@ -70,7 +76,56 @@ export interface ReplayedFile {
   oracle?: ForeseenReplay;
   /** What was left out of the file or repaired, a line for each kind, with a count. */
   notes: string[];
+  /** The form of the file, such as `claude-code`, and the session's own ID, if the file has one. */
+  format: string;
+  session?: string;
+  /** The ID of the session whose history it begins with, if the file says so. */
+  forkedFrom?: string;
+  /** What the file holds by its own marks, without sub-agents; the parts of it on branches that were left, and whose calls have no result; and what was read. */
+  held: ReplayCounts;
+  left: ReplayCounts;
+  interrupted: ReplayCounts;
+  read: ReplayCounts;
+  /** Requests that stand in another transcript of the same report as well, and count there. */
+  copied: number;
+  /** Lines, but for a torn last one, that cannot be read, and may have held anything. */
+  unreadLines: number;
+  recorded: RecordedRequests;
   series: ReplayedCall[];
+}
+
+/** Requests to a model, and calls of tools in its answers. */
+export interface ReplayCounts {
+  requests: number;
+  calls: number;
+}
+
+/**
+ * What a transcript records of its requests. `tokens`, `output` and `cost` (input, in uncached input tokens) are what the provider counted
+ * for `requests` of them, `plainTokens` is our estimate of the same: all other tokens of a replay are by our count, and `scale` of the
+ * provider's are one of ours. `prices`, `window` (by our count) and `fixedTokens` (system prompt and tools) are what was used;
+ * `hiddenTokens` are those of thinking without text.
+ */
+export interface RecordedRequests {
+  /** The model of most answers. */
+  model: string | null;
+  prices: string;
+  /** US dollars for a million uncached input tokens of the model, if known. */
+  usdPerMillion: number | null;
+  /** Tokens of the largest request, if the host compacted. */
+  compactedAt: number | null;
+  scale: number;
+  window: number | null;
+  fixedTokens: number;
+  hiddenTokens: number;
+  requests: number;
+  tokens: number;
+  plainTokens: number;
+  output: number;
+  cost: number;
+  /** Time of the first and of the last message in ms, if known. */
+  from: number | null;
+  to: number | null;
 }
 
 /** The sums over transcripts of at least 15 calls; `leftOut` counts the others. */

@@ -2,33 +2,41 @@
 //! `uuid` and `parentUuid`. The format is not documented publicly; these rules come from recorded
 //! files.
 //!
-//! The path to the last message is kept. Parallel calls fork that path, so all lines of a response
-//! and all results of its calls belong to it. Must not apply compactions: `logicalParentUuid` leads
+//! The path to the last message is kept, see `chain`. Parallel calls fork that path, so all lines of a
+//! response and all results of its calls belong to it. Must not apply compactions: `logicalParentUuid` leads
 //! to what came before one.
 
-mod blocks;
+pub(super) mod blocks;
+mod chain;
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
-use self::blocks::{assistant_block, attachment_content, blocks_of};
-use super::Parts;
+use self::blocks::{Shown, assistant_block, attachment_content, blocks_of, usage_of};
 use super::lines::Line;
-use super::message::{COMPACTION_SUMMARY, INJECTED, Message, time_of, usage};
+use super::message::{COMPACTION_SUMMARY, INJECTED, Message, time_of};
 use super::notes::Notes;
-use super::path::{Node, Parent, path_to};
+use super::path::{Node, Parent};
+use super::{Counts, Parts};
 
 /// `model` of lines that Claude Code itself wrote in the assistant's name, such as API errors.
 const SYNTHETIC: &str = "<synthetic>";
 
-/// Whether a line belongs to a session.
+/// Whether a line belongs to a session, and to no session of Qwen Code, whose lines have the same
+/// fields around another message. Lines that only note something, such as a title or a mode, decide
+/// nothing: a file of such lines alone is no session.
 pub(super) fn knows(line: &Line<'_>) -> bool {
     let has = |key: &str| line.object.contains_key(key);
     match line.text_at("type") {
-        Some("file-history-snapshot") => true,
-        Some(_) => has("parentUuid") || has("leafUuid") || has("sessionId"),
-        None => false,
+        Some("user" | "assistant") => {
+            let message = line.object_at("message");
+            message.is_some_and(|message| message.contains_key("content"))
+                && (has("sessionId") || has("parentUuid"))
+        }
+        Some("attachment") => has("attachment") && has("parentUuid"),
+        Some("progress") => has("data") && has("parentUuid"),
+        _ => false,
     }
 }
 
@@ -37,15 +45,39 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
     let session_id = lines.iter().find_map(|line| line.text_at("sessionId")).map(str::to_owned);
     let cwd = lines.iter().find_map(|line| line.text_at("cwd")).map(str::to_owned);
     let entries = entries_of(lines, notes);
+    let on = chain::on_path(&entries, notes);
     let mut session = Session::default();
-    for (entry, on) in entries.iter().zip(on_path(&entries, notes)) {
-        if on {
+    for (entry, on) in entries.iter().zip(&on) {
+        if *on {
             session.add(entry, notes);
         } else if is_message(entry) {
             notes.count("messages of branches that were left");
         }
     }
-    Parts { session_id, cwd, messages: session.messages, ..Parts::default() }
+    let held = Some(counts_of(entries.iter()));
+    let left = entries.iter().zip(&on).filter(|(_, on)| !**on).map(|(entry, _)| entry);
+    let left = counts_of(left);
+    Parts { session_id, cwd, messages: session.messages, held, left, ..Parts::default() }
+}
+
+/// The responses of lines, by the provider's IDs, and their calls.
+fn counts_of<'a>(entries: impl Iterator<Item = &'a Line<'a>>) -> Counts {
+    let mut requests: HashSet<Option<&str>> = HashSet::new();
+    let mut calls: HashSet<&str> = HashSet::new();
+    for entry in entries.filter(|entry| is_by_model(entry)) {
+        requests.insert(response_of(entry).or_else(|| entry.text_at("uuid")));
+        calls.extend(chain::calls_of(entry));
+    }
+    Counts { requests: requests.len() as u64, calls: calls.len() as u64 }
+}
+
+/// Whether the model wrote a line, and not Claude Code in its name.
+fn is_by_model(line: &Line<'_>) -> bool {
+    line.text_at("type") == Some("assistant")
+        && !line.flag("isApiErrorMessage")
+        && line
+            .object_at("message")
+            .is_some_and(|message| message.get("model").and_then(Value::as_str) != Some(SYNTHETIC))
 }
 
 /// The lines that have a place in the tree, without repetitions and without lines of sub-agents,
@@ -70,28 +102,6 @@ fn entries_of<'a>(lines: Vec<Line<'a>>, notes: &mut Notes) -> Vec<Line<'a>> {
         }
     }
     entries
-}
-
-/// Which entries belong to the conversation on which the session ended.
-fn on_path(entries: &[Line<'_>], notes: &mut Notes) -> Vec<bool> {
-    let tree: Vec<Node<'_>> = entries.iter().map(node_of).collect();
-    let mut path = path_to(&tree, entries.iter().rposition(is_message));
-    for _ in 0..path.mended {
-        notes.count("lines whose parent is not in the file, which follow the line before them");
-    }
-    let on = entries.iter().zip(&path.on).filter(|(_, on)| **on).map(|(entry, _)| entry);
-    let responses: HashSet<&str> = on.filter_map(response_of).collect();
-    let mut calls = HashSet::new();
-    for (entry, on) in entries.iter().zip(&mut path.on) {
-        *on |= response_of(entry).is_some_and(|id| responses.contains(id));
-        if *on {
-            calls.extend(content_of(entry).filter_map(|block| block.get("id")?.as_str()));
-        }
-    }
-    for (entry, on) in entries.iter().zip(&mut path.on) {
-        *on |= content_of(entry).filter_map(answered_by).any(|call| calls.contains(call));
-    }
-    path.on
 }
 
 fn node_of<'a>(entry: &'a Line<'_>) -> Node<'a> {
@@ -140,8 +150,8 @@ fn answered_by(block: &Value) -> Option<&str> {
 #[derive(Default)]
 struct Session {
     messages: Vec<Message>,
-    /// The response that later lines may continue, even after results of its first calls: its ID
-    /// and its message's index.
+    /// The response that later lines may continue, even after results of its first calls, and after
+    /// what the program put in meanwhile: its ID and its message's index.
     open: Option<(String, usize)>,
 }
 
@@ -151,19 +161,19 @@ impl Session {
         match entry.text_at("type") {
             Some("assistant") => self.assistant(entry, timestamp, notes),
             Some("user") => self.user(entry, timestamp, notes),
-            Some("attachment") => match entry.object.get("attachment").and_then(attachment_content)
-            {
-                Some((content, is_typed)) => {
+            Some("attachment") => match attachment_content(&entry.object) {
+                Shown::Said(content, is_typed) => {
                     let meta = (!is_typed).then_some(INJECTED);
-                    self.push(Message::user(content, timestamp, meta));
+                    self.messages.push(Message::user(content, timestamp, meta));
                 }
-                None => notes.count("reminders whose text is not in the file"),
+                Shown::Unknown => notes.count("reminders whose text is not in the file"),
+                Shown::Nothing => {}
             },
             // The output of a slash command.
             Some("system") if entry.text_at("subtype") == Some("local_command") => {
                 let content = entry.object.get("content").filter(|content| content.is_string());
                 if let Some(content) = content {
-                    self.push(Message::user(content.clone(), timestamp, Some(INJECTED)));
+                    self.messages.push(Message::user(content.clone(), timestamp, Some(INJECTED)));
                 }
             }
             _ => {}
@@ -173,7 +183,7 @@ impl Session {
     fn assistant(&mut self, entry: &Line<'_>, timestamp: Option<i64>, notes: &mut Notes) {
         let Some(message) = entry.object_at("message") else { return };
         let text = |key: &str| message.get(key).and_then(Value::as_str);
-        if text("model") == Some(SYNTHETIC) || entry.flag("isApiErrorMessage") {
+        if !is_by_model(entry) {
             notes.count("lines in the assistant's name that no model wrote left out");
             return;
         }
@@ -215,7 +225,7 @@ impl Session {
         };
         let Value::Array(blocks) = content else {
             if content.is_string() {
-                self.push(Message::user(content.clone(), timestamp, meta));
+                self.messages.push(Message::user(content.clone(), timestamp, meta));
             }
             return;
         };
@@ -231,14 +241,8 @@ impl Session {
             blocks.iter().filter(|block| answered_by(block).is_none()).cloned().collect();
         let rest = blocks_of(&Value::Array(rest), notes);
         if !rest.is_empty() {
-            self.push(Message::user(Value::Array(rest), timestamp, meta));
+            self.messages.push(Message::user(Value::Array(rest), timestamp, meta));
         }
-    }
-
-    /// Adds a message that ends the response.
-    fn push(&mut self, message: Message) {
-        self.open = None;
-        self.messages.push(message);
     }
 }
 
@@ -249,15 +253,4 @@ fn stop_reason(given: Option<&str>, has_calls: bool) -> &'static str {
         _ if has_calls => "toolUse",
         _ => "stop",
     }
-}
-
-/// The counts of Anthropic's `usage` in pi-ai's terms.
-fn usage_of(counts: &Value) -> Value {
-    let count = |key: &str| counts.get(key).and_then(Value::as_i64).unwrap_or_default();
-    usage(
-        count("input_tokens"),
-        count("output_tokens"),
-        count("cache_read_input_tokens"),
-        count("cache_creation_input_tokens"),
-    )
 }

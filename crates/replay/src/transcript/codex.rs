@@ -6,13 +6,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Parts;
 use super::lines::Line;
 use super::message::{
-    COMPACTION_SUMMARY, INJECTED, Message, call_block, image_block, text_block, thinking_block,
-    time_of, usage,
+    COMPACTION_SUMMARY, INJECTED, Message, call_block, counts_of, image_block, text_block,
+    thinking_block, time_of, usage,
 };
 use super::notes::Notes;
+use super::{Counts, Parts};
 
 /// Types of the lines that wrap an item.
 const WRAPPERS: [&str; 5] =
@@ -29,22 +29,30 @@ const INJECTED_STARTS: [&str; 7] = [
     "<skill>",
 ];
 
-/// Whether a line belongs to a rollout.
+/// Whether a line belongs to a rollout, and to no other list of items: those of other programs have
+/// messages of plain strings, or calls and thoughts under the same names.
 pub(super) fn knows(line: &Line<'_>) -> bool {
     let has = |key: &str| line.object.contains_key(key);
     match line.text_at("type") {
         Some(kind) if WRAPPERS.contains(&kind) => line.object_at("payload").is_some(),
         // A bare item.
-        Some("message") => has("role") && has("content"),
-        Some("function_call" | "function_call_output" | "local_shell_call") => has("call_id"),
-        Some("reasoning") => has("summary"),
+        Some("message") => has("role") && line.object.get("content").is_some_and(is_of_items),
+        Some("function_call") => has("call_id") && line.text_at("arguments").is_some(),
+        Some("function_call_output") => has("call_id") && has("output"),
+        Some("local_shell_call") => has("call_id") && line.object_at("action").is_some(),
         Some(_) => false,
         // The first line and the state lines of the bare form.
         None => {
-            has("record_type")
+            line.text_at("record_type") == Some("state")
                 || (has("id") && has("timestamp") && (has("instructions") || has("git")))
         }
     }
+}
+
+/// Whether content is a list of the Responses API's items.
+fn is_of_items(content: &Value) -> bool {
+    let mut kinds = content.as_array().into_iter().flatten().map(|item| item.get("type")?.as_str());
+    kinds.any(|kind| matches!(kind, Some("input_text" | "output_text" | "input_image")))
 }
 
 /// Reads the lines of a file.
@@ -63,19 +71,24 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
             ("response_item", Some(item)) => rollout.item(item, line.number, notes),
             ("event_msg", Some(event)) => rollout.event(event, notes),
             ("compacted", Some(compacted)) => rollout.compacted(compacted, notes),
+            // A message of the Responses API may do without a type.
+            ("", None) if line.object.contains_key("role") => {
+                rollout.message(&line.object, notes);
+            }
             ("", None) => rollout.start(&line.object),
             (_, None) => rollout.item(&line.object, line.number, notes),
             (_, Some(_)) => notes.count_at("lines of an unknown type left out", line.number),
         }
     }
-    let Rollout { session_id, cwd, messages, .. } = rollout;
-    Parts { session_id, cwd, messages, ..Parts::default() }
+    let Rollout { session_id, forked_from, cwd, messages, left, .. } = rollout;
+    Parts { session_id, forked_from, cwd, messages, left, ..Parts::default() }
 }
 
 /// A rollout while it is read.
 #[derive(Default)]
 struct Rollout {
     session_id: Option<String>,
+    forked_from: Option<String>,
     cwd: Option<String>,
     provider: String,
     model: String,
@@ -84,6 +97,8 @@ struct Rollout {
     messages: Vec<Message>,
     /// Index of the assistant message to which further items of the response belong.
     open: Option<usize>,
+    /// What was taken back.
+    left: Counts,
     /// The provider's total counts in its last report.
     total: Option<Value>,
 }
@@ -91,6 +106,11 @@ struct Rollout {
 impl Rollout {
     /// Reads the first line. A fork also has its parent's first line, after its own.
     fn start(&mut self, meta: &Map<String, Value>) {
+        let parent = text(meta, "forked_from_id")
+            .or_else(|| text(meta, "id").filter(|_| self.session_id.is_some()));
+        if self.forked_from.is_none() && parent != self.session_id.as_deref() {
+            self.forked_from = parent.map(str::to_owned);
+        }
         if self.session_id.is_none() {
             self.session_id = text(meta, "id").map(str::to_owned);
             self.cwd = text(meta, "cwd").map(str::to_owned);
@@ -105,6 +125,16 @@ impl Rollout {
         let call = text(item, "call_id").or_else(|| text(item, "id"));
         match (kind, call) {
             ("message", _) => self.message(item, notes),
+            // What a sub-agent reports to the model.
+            ("agent_message", _) => {
+                let content = item.get("content").unwrap_or(&Value::Null);
+                let texts: Vec<Value> = texts_of(content).map(text_block).collect();
+                if texts.is_empty() {
+                    notes.count("reports of sub-agents whose text is not in the file");
+                } else {
+                    self.push(Message::user(Value::Array(texts), self.now, Some(INJECTED)));
+                }
+            }
             ("reasoning", _) => {
                 let thought = [item.get("summary"), item.get("content")]
                     .into_iter()
@@ -189,7 +219,9 @@ impl Rollout {
         self.open = None;
         for _ in 0..turns {
             let Some(at) = self.messages.iter().rposition(Message::is_typed) else { return };
-            for _ in self.messages.drain(at..) {
+            let left: Vec<Message> = self.messages.drain(at..).collect();
+            self.left = self.left + counts_of(&left);
+            for _ in left {
                 notes.count("messages of branches that were left");
             }
         }

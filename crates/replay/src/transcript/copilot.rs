@@ -48,10 +48,12 @@ const KINDS: [&str; 24] = [
 
 /// Whether a line is an event of a session.
 pub(super) fn knows(line: &Line<'_>) -> bool {
-    let is_event = |kind: &str| kind == "abort" || kind.contains('.');
+    let is_event = |kind: &str| {
+        kind == "abort" || kind.split_once('.').is_some_and(|(first, _)| KINDS.contains(&first))
+    };
     line.text_at("type").is_some_and(is_event)
         && line.object_at("data").is_some()
-        && line.object.contains_key("parentId")
+        && ["id", "parentId", "timestamp"].iter().all(|key| line.object.contains_key(*key))
 }
 
 /// Reads the lines of a file.

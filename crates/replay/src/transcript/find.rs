@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::notes::Notes;
-use super::{Format, database, foreign, lines, recognised};
+use super::{Format, Refused, database, foreign, lines, recognised, tail, told_by_start};
 use base::error::{Error, Result};
 use base::object::Room;
 use files::private;
@@ -18,7 +18,10 @@ const BESIDE_SESSIONS: [&str; 2] = ["message", "part"];
 
 /// Suffixes behind the session's ID in files that OpenClaw keeps: of a session that a reset ended,
 /// before 2026.8, and of one that a person deleted.
-const KEPT_BY_OPENCLAW: [&str; 2] = [".jsonl.reset.", ".jsonl.deleted."];
+pub(super) const KEPT_BY_OPENCLAW: [&str; 2] = [".jsonl.reset.", ".jsonl.deleted."];
+
+/// Bytes of a file that are read to recognise it.
+const START_BYTES: u64 = 256 << 10;
 
 /// A session that can be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -27,34 +30,65 @@ pub struct FoundSession {
     pub path: String,
     /// The name of its transcript.
     pub name: String,
+    /// Why it is no session; `None` for all that are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }
 
-/// The sessions at a path, in order. A file is always taken, with each session of a database. A
-/// folder is searched recursively for `*.jsonl`, `*.jsonl.gz` and `*.jsonl.reset.*`, and for
-/// `*.json`, `*.json.gz`, `*.db` and `*.sqlite` that hold a session. An unreadable database in a
-/// folder is listed too, so that reading it reports the error.
+/// What was found at a path.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The sessions, in order.
+    pub sessions: Vec<FoundSession>,
+    /// Files of a folder that are no sessions although their names may be those of some.
+    pub passed_over: Vec<FoundSession>,
+}
+
+/// Finds the sessions at a path. A file is always taken unless it is empty, with each session of a
+/// database. A folder
+/// is searched recursively for `*.jsonl`, `*.jsonl.gz`, `*.jsonl.zst`, `*.jsonl.reset.*`, `*.json`,
+/// `*.json.gz`, `*.db` and `*.sqlite` that hold a session. A file of a folder that cannot be read is
+/// taken too, so that reading it reports the error.
 ///
 /// # Errors
 /// `FILE` if the folder or the database cannot be read; `MALFORMED_TRANSCRIPT` if the database is
 /// newer than its reader.
-pub fn find(path: &Path) -> Result<Vec<FoundSession>> {
+pub fn find(path: &Path) -> Result<Found> {
+    let mut found = Found::default();
     if !path.is_dir() {
         let (file, session) = split(path);
-        let is_database = begins_as_database(&file)?;
-        return if is_database {
-            in_file(&file, session.as_deref())
+        if file.metadata().is_ok_and(|found| found.is_file() && found.len() == 0) {
+            let problem = Some("is empty".to_owned());
+            found.passed_over.push(FoundSession { problem, ..session_at(path) });
+            return Ok(found);
+        }
+        found.sessions = if begins_as_database(&file)? {
+            in_file(&file, session.as_deref())?
         } else {
-            Ok(vec![found(path)])
+            vec![session_at(path)]
         };
+        return Ok(found);
     }
     let mut files = Vec::new();
     walk(path, &mut files).map_err(|source| unreadable(path, source))?;
     files.sort();
-    let sessions = files.iter().flat_map(|file| {
-        let of_database = is_database_name(file).then(|| in_file(file, None).ok()).flatten();
-        of_database.unwrap_or_else(|| vec![found(file)])
-    });
-    Ok(sessions.collect())
+    let continued = tail::continued(&files);
+    for file in files {
+        match kind_of(&file) {
+            _ if continued.contains(&file) => {}
+            Kind::Session if is_database_name(&file) => {
+                let sessions = in_file(&file, None).unwrap_or_else(|_| vec![session_at(&file)]);
+                found.sessions.extend(sessions);
+            }
+            Kind::Session => found.sessions.push(session_at(&file)),
+            Kind::Other(problem) => {
+                let problem = Some(problem);
+                found.passed_over.push(FoundSession { problem, ..session_at(&file) });
+            }
+            Kind::Unasked => {}
+        }
+    }
+    Ok(found)
 }
 
 /// The database and the session that a path names; `None` if it names another file.
@@ -92,23 +126,23 @@ pub(super) fn name_of(path: &Path) -> String {
         .iter()
         .find_map(|mark| name.split_once(mark))
         .map_or(&*name, |(session, _)| session);
-    let bare = name.strip_suffix(".gz").unwrap_or(name);
+    let bare = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
     let bare =
         [".jsonl", ".json"].iter().find_map(|ending| bare.strip_suffix(ending)).unwrap_or(bare);
     let folder = path.parent().and_then(name_in).filter(|_| bare == "events");
     folder.unwrap_or_else(|| bare.to_owned())
 }
 
-fn found(path: &Path) -> FoundSession {
+fn session_at(path: &Path) -> FoundSession {
     let name = split(path).1.unwrap_or_else(|| name_of(path));
-    FoundSession { path: path.to_string_lossy().into_owned(), name }
+    FoundSession { path: path.to_string_lossy().into_owned(), name, problem: None }
 }
 
 /// The sessions of a database, or those that `only` names; none if it is of unknown kind.
 fn in_file(file: &Path, only: Option<&str>) -> Result<Vec<FoundSession>> {
     let sessions = database::sessions(file, only)?.unwrap_or_default();
     let path = file.to_string_lossy();
-    let named = |name: String| FoundSession { path: format!("{path}#{name}"), name };
+    let named = |name: String| FoundSession { path: format!("{path}#{name}"), name, problem: None };
     Ok(sessions.into_iter().map(named).collect())
 }
 
@@ -134,7 +168,7 @@ fn begins_as_database(file: &Path) -> Result<bool> {
     Ok(foreign::is_database(&start))
 }
 
-/// Collects the files of a folder that may be sessions. Links to folders are not followed.
+/// Collects the files of a folder. Links to folders are not followed.
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     let is_storage =
         BESIDE_SESSIONS.iter().chain(&["session"]).all(|name| folder.join(name).is_dir());
@@ -145,29 +179,68 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
         if kind.is_dir() && !(is_storage && is_beside()) {
             // An unreadable folder hides its own sessions, but no others.
             let _ = walk(&path, files);
-        } else if !kind.is_dir() && may_be_session(&path) {
+        } else if !kind.is_dir() {
             files.push(path);
         }
     }
     Ok(())
 }
 
-/// Whether to take a file in a folder, by its name or, if that says little, by its content.
-fn may_be_session(path: &Path) -> bool {
+/// What a file in a folder is.
+enum Kind {
+    /// A session, or a file that cannot be read.
+    Session,
+    /// None, by what it holds.
+    Other(String),
+    /// None, by its name.
+    Unasked,
+}
+
+/// What a file in a folder is, by its name and, where that does not exclude it, by its content.
+fn kind_of(path: &Path) -> Kind {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let bare = name.strip_suffix(".gz").unwrap_or(&name);
-    let ending = Path::new(bare).extension();
-    if ending.is_some_and(|ending| ending == "jsonl") || name.contains(KEPT_BY_OPENCLAW[0]) {
-        return !is_beside_openclaw(bare);
+    let bare = [".gz", ".zst"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
+    let is_ending = |ending: &str| Path::new(bare).extension().is_some_and(|found| found == ending);
+    if is_ending("jsonl") || name.contains(KEPT_BY_OPENCLAW[0]) {
+        return if is_beside_openclaw(bare) {
+            Kind::Other("is a file that OpenClaw puts beside its sessions".to_owned())
+        } else {
+            by_content(path)
+        };
     }
     if is_database_name(path) {
-        // An unreadable file is taken, so that its error is reported.
-        return begins_as_database(path).unwrap_or(false)
-            && database::is_known(path).unwrap_or(true);
+        return match begins_as_database(path) {
+            Ok(false) => Kind::Other("is no database".to_owned()),
+            // An unreadable file is taken, so that its error is reported.
+            Ok(true) if !database::is_known(path).unwrap_or(true) => {
+                Kind::Other(database::UNKNOWN.to_owned())
+            }
+            _ => Kind::Session,
+        };
     }
-    ending.is_some_and(|ending| ending == "json")
-        && path.is_file()
-        && lines::bytes_of(path).is_ok_and(|bytes| is_document(&bytes))
+    let is_session = || lines::bytes_of(path).is_ok_and(|bytes| is_document(&bytes));
+    if is_ending("json") && path.is_file() && is_session() { Kind::Session } else { Kind::Unasked }
+}
+
+/// What a file of lines is. Most tell it by their first lines.
+fn by_content(path: &Path) -> Kind {
+    let mut start = Vec::new();
+    let read =
+        private::open_regular(path).and_then(|file| file.take(START_BYTES).read_to_end(&mut start));
+    let told = if read.is_ok() { told_by_start(&start) } else { None };
+    let told = told.map_or_else(
+        || {
+            let Ok(bytes) = lines::bytes_of(path) else { return Ok(()) };
+            let Ok(text) = lines::text_of(&bytes, &mut Notes::default()) else { return Ok(()) };
+            let room = Room::for_file(text.len());
+            recognised(&text, &room, &mut Notes::default()).map(drop)
+        },
+        |told| told.map(drop),
+    );
+    match told {
+        Err(Refused { problem, is_session: false, .. }) => Kind::Other(problem),
+        _ => Kind::Session,
+    }
 }
 
 /// Whether OpenClaw put a file beside its sessions, before 2026.8: a record of runs, or a copy of a

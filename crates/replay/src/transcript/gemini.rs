@@ -1,12 +1,14 @@
 //! Session files of Gemini CLI: since 0.3x one record per line, before that one JSON document with
 //! all `messages`.
 //!
+//! Qwen Code wrote the same before it had a form of its own, with answers of the type `qwen`.
+//!
 //! A record is the header, a message (repeated with the same ID once its calls ended), `$set` with
 //! new values of header fields, or `$rewindTo`. A `$set` of `messages` appears when a session is
 //! resumed or compressed: it holds the continued list, so unknown messages are added and none are
 //! removed. Must not apply compressions: replay decides itself what later calls see.
 
-mod content;
+pub(super) mod content;
 mod log;
 
 use std::collections::HashSet;
@@ -25,10 +27,9 @@ use super::notes::Notes;
 /// Beginning of the message in which the program tells the model about the folder.
 const CONTEXT_START: &str = "<session_context>";
 
-/// Whether a line is a session's header, which may hold all messages, or a change to it.
+/// Whether a line is a session's header, which may hold all messages.
 pub(super) fn knows(line: &Line<'_>) -> bool {
-    let has = |key: &str| line.object.contains_key(key);
-    (line.text_at("sessionId").is_some() && has("projectHash")) || line.object_at("$set").is_some()
+    line.text_at("sessionId").is_some() && line.text_at("projectHash").is_some()
 }
 
 /// Reads the lines of a file.
@@ -44,7 +45,8 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
     for record in log.messages() {
         messages.extend(messages_of(record, &answered, notes));
     }
-    Parts { session_id, cwd, messages, ..Parts::default() }
+    let left = log.left;
+    Parts { session_id, cwd, messages, left, ..Parts::default() }
 }
 
 /// A stored message, and whether it is a summary.
@@ -81,7 +83,7 @@ fn messages_of(record: &Record, answered: &HashSet<&str>, notes: &mut Notes) -> 
     let time = record.object.get("timestamp").and_then(time_of);
     match record.text_at("type") {
         Some("user") => user(record, time, answered, notes),
-        Some("gemini") => assistant(record, time, notes),
+        Some("gemini" | "qwen") => assistant(record, time, notes),
         // For the terminal: information, warnings, errors.
         Some("info" | "warning" | "error") => Vec::new(),
         _ => {
@@ -152,6 +154,13 @@ fn thought(given: &Value) -> Option<Value> {
         (one, other) => one.or(other)?.to_owned(),
     };
     Some(thinking_block(&whole, None))
+}
+
+/// The thoughts among the parts of a content.
+pub(super) fn thought_blocks(parts: &Value) -> impl Iterator<Item = Value> {
+    let thoughts = parts.as_array().into_iter().flatten().filter(|part| content::is_thought(part));
+    let texts = thoughts.filter_map(|part| part.get("text")?.as_str());
+    texts.filter(|text| !text.is_empty()).map(|text| thinking_block(text, None))
 }
 
 /// The counts of a response: `input` includes what was `cached`; thoughts are counted separately

@@ -10,7 +10,7 @@ use std::path::Path;
 use flate2::read::MultiGzDecoder;
 use serde_json::{Map, Value};
 
-use super::notes::Notes;
+use super::notes::{Notes, UNREAD_LINES};
 use base::error::{Error, Result};
 use base::object::Room;
 use files::private;
@@ -18,6 +18,8 @@ use store::{MAX_WINDOW_LOG, max_expanded};
 
 /// A file that begins like this is gzipped (RFC 1952).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// The mark at the beginning of a text that says how its bytes are ordered.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 /// A file that begins like this is compressed by zstd (RFC 8878).
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
@@ -65,7 +67,8 @@ impl<'a> Lines<'a> {
     pub(super) fn parse(text: &'a str, room: &Room, notes: &mut Notes) -> Self {
         let mut lines = Self { found: Vec::new(), bad: None, full: None };
         for (number, line) in (1..).zip(text.split('\n')) {
-            let line = line.trim();
+            // Files that PowerShell joined have a byte order mark in the middle.
+            let line = line.trim_start_matches(BYTE_ORDER_MARK).trim();
             if line.is_empty() {
                 continue;
             }
@@ -84,7 +87,7 @@ impl<'a> Lines<'a> {
                 }
                 Err(problem) => {
                     let torn = number > 1 && text.len() == line_end(text, line);
-                    let what = if torn { "torn last line left out" } else { NOT_OBJECTS };
+                    let what = if torn { "torn last line left out" } else { UNREAD_LINES };
                     notes.count_at(what, number);
                     lines.bad.get_or_insert((number, problem));
                 }
@@ -144,8 +147,6 @@ impl<'a> Lines<'a> {
 /// The problem with an object of no known format.
 pub(super) const UNKNOWN: &str = "belongs to no session format that is known";
 
-const NOT_OBJECTS: &str = "lines that are no JSON object left out";
-
 /// The problem if the memory limit is exceeded.
 pub(super) fn too_much(room: &Room) -> String {
     format!("takes more than {} bytes of memory, with all before it", room.size())
@@ -178,31 +179,60 @@ pub(super) fn text_of<'a>(bytes: &'a [u8], notes: &mut Notes) -> Result<Cow<'a, 
     } else {
         None
     };
-    let bytes = if let Some(decoder) = decoder {
-        let limit = max_expanded(bytes.len() as u64);
-        let mut plain = Vec::new();
-        if decoder.take(limit + 1).read_to_end(&mut plain).is_err() {
-            notes.count("the compressed file is damaged, what comes before is read");
+    let Some(decoder) = decoder else { return Ok(decoded(Cow::Borrowed(bytes), notes)) };
+    let limit = max_expanded(bytes.len() as u64);
+    let mut plain = Vec::new();
+    if decoder.take(limit + 1).read_to_end(&mut plain).is_err() {
+        notes.count("the compressed file is damaged, what comes before is read");
+    }
+    if plain.len() as u64 > limit {
+        let line = memchr::memchr_iter(b'\n', &plain).count() as u64 + 1;
+        return Err(Error::ArchiveExpands { what: "session file", line, limit });
+    }
+    Ok(decoded(Cow::Owned(plain), notes))
+}
+
+/// The text of bytes: UTF-8, or UTF-16 as PowerShell writes it. What is neither becomes U+FFFD.
+fn decoded<'a>(bytes: Cow<'a, [u8]>, notes: &mut Notes) -> Cow<'a, str> {
+    let text = match unit_order(&bytes) {
+        Some(unit_of) => {
+            let units = bytes.chunks_exact(2).map(|pair| unit_of([pair[0], pair[1]]));
+            Cow::Owned(char::decode_utf16(units).map(|c| c.unwrap_or('\u{fffd}')).collect())
         }
-        if plain.len() as u64 > limit {
-            let line = memchr::memchr_iter(b'\n', &plain).count() as u64 + 1;
-            return Err(Error::ArchiveExpands { what: "session file", line, limit });
-        }
-        Cow::Owned(plain)
-    } else {
-        Cow::Borrowed(bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes))
+        None => match bytes {
+            Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
+            Cow::Owned(bytes) => match String::from_utf8(bytes) {
+                Ok(text) => return without_mark(Cow::Owned(text)),
+                Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned().into(),
+            },
+        },
     };
-    let lossy = match bytes {
-        Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
-        Cow::Owned(bytes) => Cow::Owned(match String::from_utf8(bytes) {
-            Ok(text) => return Ok(Cow::Owned(text)),
-            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-        }),
-    };
-    if matches!(lossy, Cow::Owned(_)) {
+    if text.contains('\u{fffd}') && matches!(text, Cow::Owned(_)) {
         notes.count("bytes that are not UTF-8 replaced");
     }
-    Ok(lossy)
+    without_mark(text)
+}
+
+fn without_mark(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)),
+        Cow::Owned(mut text) => {
+            if text.starts_with(BYTE_ORDER_MARK) {
+                text.drain(..BYTE_ORDER_MARK.len_utf8());
+            }
+            Cow::Owned(text)
+        }
+    }
+}
+
+/// How two bytes make a unit of UTF-16, if the bytes are that: by their mark, or because a text of
+/// JSON begins with one character of one byte.
+fn unit_order(bytes: &[u8]) -> Option<fn([u8; 2]) -> u16> {
+    match bytes {
+        [0xff, 0xfe, ..] | [b'{', 0, ..] => Some(u16::from_le_bytes),
+        [0xfe, 0xff, ..] | [0, b'{', ..] => Some(u16::from_be_bytes),
+        _ => None,
+    }
 }
 
 /// Where `line`, a part of `text`, ends in it.
@@ -302,6 +332,29 @@ mod tests {
             assert_eq!(error.code(), "ARCHIVE_EXPANDS");
             assert!(error.to_string().contains("session file"), "{error}");
         }
+    }
+
+    #[test]
+    fn texts_are_read_as_powershell_writes_them() {
+        let text = "{\"a\":\"ä 😀\"}\r\n{\"b\":1}\r\n";
+        let little =
+            |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
+        let big =
+            |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_be_bytes).collect() };
+        let marked = format!("\u{feff}{text}");
+        let zipped: Vec<u8> = zstd::encode_all(marked.as_bytes(), 1).unwrap();
+        let forms: [Vec<u8>; 6] =
+            [marked.clone().into(), little(&marked), big(&marked), little(text), big(text), zipped];
+        for bytes in forms {
+            let mut notes = Notes::default();
+            assert_eq!(text_of(&bytes, &mut notes).unwrap(), text);
+            assert_eq!(notes.into_lines(), Vec::<String>::new());
+        }
+        let joined = format!("{marked}{marked}");
+        let mut notes = Notes::default();
+        assert_eq!(Lines::parse(&joined, &room(), &mut notes).found.len(), 4);
+        let odd = &little(&marked)[..40];
+        assert!(text_of(&odd[..39], &mut notes).unwrap().starts_with("{\"a\""), "a torn file");
     }
 
     fn notes_of(text: &str) -> (usize, Vec<String>) {

@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::Counts;
 use super::notes::Notes;
 use base::object::Timestamp;
 
@@ -196,6 +197,15 @@ pub(super) fn time_of(value: &Value) -> Option<i64> {
         reason = "saturates, and times are far from the ends"
     )]
     value.as_i64().or_else(|| value.as_f64().map(|ms| ms as i64))
+}
+
+/// The answers among messages, and their calls.
+pub(super) fn counts_of<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Counts {
+    let answers = messages.into_iter().filter(|message| message.is_assistant());
+    answers.fold(Counts::default(), |Counts { requests, calls }, answer| Counts {
+        requests: requests + 1,
+        calls: calls + answer.calls().count() as u64,
+    })
 }
 
 /// A text block.

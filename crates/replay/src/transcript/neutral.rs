@@ -6,21 +6,21 @@
 
 use serde_json::Value;
 
-use super::Parts;
 use super::lines::Line;
 use super::message::Message;
 use super::notes::Notes;
+use super::pi::counts_of_answer;
+use super::{Counts, Parts};
 
-/// Whether a line is the first of a file in this form, or a message of it.
+/// Whether a line is the first of a file in this form. Without it, `messages` tells the messages
+/// from those of other lists.
 pub(super) fn knows(line: &Line<'_>) -> bool {
-    let is_message =
-        || ["user", "assistant", "toolResult"].contains(&line.text_at("role").unwrap_or_default());
-    !line.object.contains_key("type") && (line.object_at("session").is_some() || is_message())
+    !line.object.contains_key("type") && line.object_at("session").is_some()
 }
 
 /// Reads the lines of a file.
 pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
-    let mut parts = Parts::default();
+    let (mut parts, mut held) = (Parts::default(), Counts::default());
     for line in lines {
         if let Some(session) = line.object_at("session") {
             let text = |key: &str| session.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -33,11 +33,15 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
             continue;
         }
         let (number, is_system) = (line.number, line.text_at("role") == Some("system"));
+        if line.text_at("role") == Some("assistant") {
+            held = held + counts_of_answer(&line.object);
+        }
         match Message::taken(line.object, line.text, notes) {
             Some(message) => parts.messages.push(message),
             None if is_system => notes.count_at("system messages left out", number),
             None => notes.count_at("lines that are no message left out", number),
         }
     }
+    parts.held = Some(held);
     parts
 }

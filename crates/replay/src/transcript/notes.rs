@@ -1,5 +1,8 @@
 //! Counts what a reader left out or mended, in order of first occurrence. Plain data.
 
+/// The note about lines that are no JSON.
+pub(super) const UNREAD_LINES: &str = "lines that are no JSON object left out";
+
 /// Counts of events.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
@@ -40,6 +43,12 @@ impl Notes {
                 None => self.counts.push(Note { what, count, line }),
             }
         }
+    }
+
+    /// How many lines cannot be read, of those that may have held anything.
+    pub(super) fn unread(&self) -> u64 {
+        let unread = self.counts.iter().filter(|note| note.what == UNREAD_LINES);
+        unread.map(|note| note.count).sum()
     }
 
     /// One line each: what, how often, and the line of the first occurrence.

@@ -15,14 +15,14 @@ use serde_json::Value;
 
 use super::lines::Line;
 use super::notes::Notes;
-use super::{Parts, pi};
+use super::{Counts, Parts, pi};
 
 /// The format version in an OpenClaw header.
 const VERSION: u64 = 4;
 
 /// Whether a line is the header of a session.
 pub(super) fn knows(line: &Line<'_>) -> bool {
-    pi::knows(line) && line.object.get("version").and_then(Value::as_u64) == Some(VERSION)
+    pi::is_header(line) && line.object.get("version").and_then(Value::as_u64) == Some(VERSION)
 }
 
 /// Reads the lines of a file. Its conversations follow one another, because a file is one
@@ -46,7 +46,7 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn of(lines: Vec<Line<'a>>) -> Self {
-        let (headers, entries): (Vec<_>, Vec<_>) = lines.into_iter().partition(pi::knows);
+        let (headers, entries): (Vec<_>, Vec<_>) = lines.into_iter().partition(pi::is_header);
         let of_header = |key: &str| headers.first()?.text_at(key).map(str::to_owned);
         let (id, cwd) = (of_header("id"), of_header("cwd"));
         let branch = branch::of(&entries);
@@ -72,7 +72,7 @@ impl<'a> Session<'a> {
     /// The messages of a stretch.
     fn into_parts(self, stretch: Range<usize>, notes: &mut Notes) -> Parts {
         let Self { id: session_id, cwd, entries, branch } = self;
-        let mut messages = Vec::new();
+        let (mut messages, mut left) = (Vec::new(), Counts::default());
         for (at, entry) in entries.into_iter().enumerate().take(stretch.end).skip(stretch.start) {
             if branch.on[at] {
                 if branch.is_mended[at] {
@@ -85,9 +85,10 @@ impl<'a> Session<'a> {
                 messages.extend(pi::message_of(entry, notes));
             } else if entry.object.contains_key("message") {
                 notes.count(pi::LEFT);
+                left = left + pi::counts_in(&entry);
             }
         }
-        Parts { session_id, cwd, messages, ..Parts::default() }
+        Parts { session_id, cwd, messages, left, ..Parts::default() }
     }
 }
 

@@ -12,13 +12,13 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::Parts;
 use super::lines::Line;
 use super::message::{
-    COMPACTION_SUMMARY, INJECTED, Message, call_block, image_block, text_block, thinking_block,
-    time_of, usage,
+    COMPACTION_SUMMARY, INJECTED, Message, call_block, counts_of, image_block, text_block,
+    thinking_block, time_of, usage,
 };
 use super::notes::Notes;
+use super::{Counts, Parts};
 
 /// Whether a line is an exported session, or the record of a session whose messages are in files
 /// beside it.
@@ -72,21 +72,22 @@ impl Found {
     }
 
     fn into_parts(mut self, notes: &mut Notes) -> Parts {
-        self.take_back(notes);
+        let left = self.take_back(notes);
         let mut session = Session::default();
         for entry in &self.messages {
             session.add(entry, notes);
         }
         let Self { session_id, cwd, .. } = self;
-        Parts { session_id, cwd, messages: session.messages, ..Parts::default() }
+        Parts { session_id, cwd, messages: session.messages, left, ..Parts::default() }
     }
 
     /// Leaves out what the person took back: a message or part of it, and everything after it.
-    fn take_back(&mut self, notes: &mut Notes) {
+    /// Returns what that holds.
+    fn take_back(&mut self, notes: &mut Notes) -> Counts {
         let id = |key: &str| self.revert.as_ref()?.get(key)?.as_str();
         let (message, part) = (id("messageID"), id("partID"));
         let is_first = |entry: &Entry| message.is_some() && text(&entry.info, "id") == message;
-        let Some(at) = self.messages.iter().position(is_first) else { return };
+        let Some(at) = self.messages.iter().position(is_first) else { return Counts::default() };
         let kept = part.and_then(|part| {
             self.messages[at].parts.iter().position(|one| text(one, "id") == Some(part))
         });
@@ -94,9 +95,12 @@ impl Found {
             self.messages[at].parts.truncate(kept);
         }
         let from = if kept.is_some_and(|kept| kept > 0) { at + 1 } else { at };
-        for _ in self.messages.drain(from..) {
+        let mut left = Session::default();
+        for entry in self.messages.drain(from..) {
+            left.add(&entry, &mut Notes::default());
             notes.count("messages of branches that were left");
         }
+        counts_of(&left.messages)
     }
 }
 

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
+use super::Counts;
 use super::message::{Message, tool_of};
 use super::notes::Notes;
 
@@ -17,8 +18,9 @@ use super::notes::Notes;
 type Call = (usize, usize);
 
 /// Pairs calls and results. Results are placed right after their assistant message, in the order in
-/// which they came; assistant messages without a block are left out.
-pub(super) fn pair(messages: Vec<Message>, notes: &mut Notes) -> Vec<Message> {
+/// which they came; assistant messages without a block are left out. Also returns what was left out
+/// with the calls that have no result.
+pub(super) fn pair(messages: Vec<Message>, notes: &mut Notes) -> (Vec<Message>, Counts) {
     let answers = answers(&messages);
     // Results by the message of their call, in file order.
     let mut results: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -29,13 +31,15 @@ pub(super) fn pair(messages: Vec<Message>, notes: &mut Notes) -> Vec<Message> {
         answers.iter().map(|(result, call)| (*call, *result)).collect();
     let mut slots: Vec<Option<Message>> = messages.into_iter().map(Some).collect();
     let mut paired = Vec::with_capacity(slots.len());
+    let mut left = Counts::default();
     for at in 0..slots.len() {
         let Some(mut message) = slots[at].take_if(|message| message.answers().is_none()) else {
             continue;
         };
         name_results(&message, at, &answered, &mut slots);
-        drop_unanswered(&mut message, at, &answered, notes);
+        left.calls += drop_unanswered(&mut message, at, &answered, notes);
         if message.is_assistant() && message.blocks().is_empty() {
+            left.requests += 1;
             notes.count("empty messages of the assistant left out");
             continue;
         }
@@ -50,7 +54,7 @@ pub(super) fn pair(messages: Vec<Message>, notes: &mut Notes) -> Vec<Message> {
     for _ in slots.into_iter().flatten() {
         notes.count("results without a call left out");
     }
-    paired
+    (paired, left)
 }
 
 /// The call that each result answers, by the result's index. Results without a call are left out.
@@ -110,19 +114,20 @@ fn name_results(
     }
 }
 
+/// Drops the calls that have no result; returns their number.
 fn drop_unanswered(
     message: &mut Message,
     at: usize,
     answered: &HashMap<Call, usize>,
     notes: &mut Notes,
-) {
+) -> u64 {
     let lost: Vec<usize> = message
         .calls()
         .map(|(block, _)| block)
         .filter(|block| !answered.contains_key(&(at, *block)))
         .collect();
     if lost.is_empty() {
-        return;
+        return 0;
     }
     for _ in &lost {
         notes.count("calls without a result left out");
@@ -134,4 +139,5 @@ fn drop_unanswered(
     if message.calls().next().is_none() {
         message.set("stopReason", Value::from("aborted"));
     }
+    lost.len() as u64
 }

@@ -11,6 +11,8 @@ pub(super) enum Parent<'a> {
     None,
     /// It follows the entry with this ID.
     Id(&'a str),
+    /// It follows the entry at this index.
+    At(usize),
     /// It follows the entry before it in the file.
     Previous,
 }
@@ -47,6 +49,7 @@ pub(super) fn path_to(nodes: &[Node<'_>], leaf: Option<usize>) -> Path {
         path.on[index] = true;
         next = match nodes[index].parent {
             Parent::None => None,
+            Parent::At(parent) => Some(parent),
             Parent::Previous => index.checked_sub(1),
             Parent::Id(id) => by_id.get(id).copied().or_else(|| {
                 let previous = index.checked_sub(1);

@@ -9,11 +9,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Parts;
 use super::lines::Line;
 use super::message::{COMPACTION_SUMMARY, INJECTED, Message, text_block, time_of};
 use super::notes::Notes;
 use super::path::{Node, Parent, path_to};
+use super::{Counts, Parts};
 
 /// The newest known version of the format.
 const NEWEST_VERSION: u64 = 3;
@@ -24,9 +24,30 @@ pub(super) const PARENT_IS_MISSING: &str =
 /// The note about messages outside the branch on which the session ended.
 pub(super) const LEFT: &str = "messages of branches that were left";
 
-/// Whether a line is the header of a session.
+/// Whether a line is the header of a session, or an entry of a file that lacks it: what OpenClaw
+/// writes after a reset goes on with the tree of the file before.
 pub(super) fn knows(line: &Line<'_>) -> bool {
-    line.text_at("type") == Some("session") && line.text_at("id").is_some()
+    is_entry(line) || (is_header(line) && !super::openclaw::knows(line))
+}
+
+/// Whether a line is the header of a session.
+pub(super) fn is_header(line: &Line<'_>) -> bool {
+    let has = |key: &str| line.object.contains_key(key);
+    line.text_at("type") == Some("session")
+        && line.text_at("id").is_some()
+        && (has("timestamp") || has("version") || has("cwd"))
+}
+
+/// Whether a line is an entry with a message of pi-ai.
+pub(super) fn is_entry(line: &Line<'_>) -> bool {
+    let is_ours = |message: &Map<String, Value>| {
+        message.get("timestamp").is_some_and(Value::is_number)
+            && ["user", "assistant", "toolResult"].contains(&role(message))
+    };
+    line.text_at("type") == Some("message")
+        && line.text_at("id").is_some()
+        && line.object.contains_key("parentId")
+        && line.object_at("message").is_some_and(is_ours)
 }
 
 /// Reads the lines of a file.
@@ -35,7 +56,7 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
     let mut version = None;
     let mut entries = Vec::with_capacity(lines.len());
     for line in lines {
-        if !knows(&line) {
+        if !is_header(&line) {
             entries.push(line);
         } else if parts.session_id.is_none() {
             parts.session_id = line.text_at("id").map(str::to_owned);
@@ -43,9 +64,14 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
             version = line.object.get("version").and_then(Value::as_u64);
         }
     }
+    if parts.session_id.is_none() {
+        notes.count("files without their first line");
+    }
     if version.is_some_and(|version| version > NEWEST_VERSION) {
         notes.count("headers with a newer version than this program knows");
     }
+    let all = entries.iter().map(counts_in);
+    parts.held = Some(all.fold(Counts::default(), std::ops::Add::add));
     let tree: Vec<Node<'_>> = entries.iter().map(node_of).collect();
     let path = path_to(&tree, tree.len().checked_sub(1));
     for _ in 0..path.mended {
@@ -56,9 +82,24 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
             parts.messages.extend(message_of(entry, notes));
         } else if entry.object.contains_key("message") {
             notes.count(LEFT);
+            parts.left = parts.left + counts_in(&entry);
         }
     }
     parts
+}
+
+/// The answer that an entry holds, and its calls.
+pub(super) fn counts_in(entry: &Line<'_>) -> Counts {
+    let answer = entry.object_at("message").filter(|_| is_answer(entry));
+    answer.map(counts_of_answer).unwrap_or_default()
+}
+
+/// An answer and its calls, whatever their shape.
+pub(super) fn counts_of_answer(message: &Map<String, Value>) -> Counts {
+    let blocks = message.get("content").and_then(Value::as_array);
+    let is_call = |block: &&Value| block.get("type").and_then(Value::as_str) == Some("toolCall");
+    let calls = blocks.map_or(0, |blocks| blocks.iter().filter(is_call).count());
+    Counts { requests: 1, calls: calls as u64 }
 }
 
 /// An entry's place in the tree. Version 1 had no IDs: each entry follows the previous one.

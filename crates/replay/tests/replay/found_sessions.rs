@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use replay::transcript::find::find;
 use replay::transcript::{Format, Transcript};
-use serde_json::Value;
+use serde_json::{Value, json};
 use store::SqliteBackend;
 use tempfile::TempDir;
 
@@ -39,7 +39,7 @@ fn storage() -> TempDir {
 }
 
 fn names(path: &Path) -> Vec<String> {
-    find(path).unwrap().into_iter().map(|found| found.name).collect()
+    find(path).unwrap().sessions.into_iter().map(|found| found.name).collect()
 }
 
 fn shown(transcript: &Transcript) -> String {
@@ -52,7 +52,7 @@ fn shown(transcript: &Transcript) -> String {
 #[test]
 fn each_session_of_a_database_is_a_transcript() {
     let (_folder, path) = copied("opencode.db");
-    let found = find(&path).unwrap();
+    let found = find(&path).unwrap().sessions;
     assert_eq!(found.len(), 2, "the session and its sub-agent's: {found:?}");
     for (session, name) in found.iter().zip(["database", "database_subagent"]) {
         let transcript = Transcript::read(Path::new(&session.path)).unwrap();
@@ -65,7 +65,7 @@ fn each_session_of_a_database_is_a_transcript() {
 #[test]
 fn a_database_and_its_export_read_alike() {
     let (_folder, path) = copied("opencode.db");
-    let session = find(&path).unwrap().remove(0);
+    let session = find(&path).unwrap().sessions.remove(0);
     let of_database = Transcript::read(Path::new(&session.path)).unwrap();
     let exported = Transcript::read(&fixture("opencode-export.json")).unwrap();
     assert_eq!(of_database.messages, exported.messages);
@@ -80,7 +80,7 @@ fn reads_a_database_in_use_without_changing_it() {
     writer.pragma_update(None, "journal_mode", "wal").unwrap();
     writer.execute("update session set directory = '/moved'", []).unwrap();
     let before = fs::read(&path).unwrap();
-    let session = find(&path).unwrap().remove(0);
+    let session = find(&path).unwrap().sessions.remove(0);
     let transcript = Transcript::read(Path::new(&session.path)).unwrap();
     assert_eq!(transcript.cwd.as_deref(), Some("/moved"), "what is only in the journal counts");
     assert_eq!(fs::read(&path).unwrap(), before);
@@ -94,7 +94,7 @@ fn reads_an_unused_database_without_creating_files() {
     let writer = crate::opened(&path).unwrap();
     writer.pragma_update(None, "journal_mode", "wal").unwrap();
     writer.close().unwrap();
-    let session = find(&path).unwrap().remove(0);
+    let session = find(&path).unwrap().sessions.remove(0);
     assert!(!Transcript::read(Path::new(&session.path)).unwrap().messages.is_empty());
     let files: Vec<_> =
         fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path()).collect();
@@ -118,7 +118,7 @@ fn one_session_of_several_must_be_named() {
 #[test]
 fn what_was_taken_back_is_left_out() {
     let (_folder, path) = copied("opencode.db");
-    let session = find(&path).unwrap().remove(0);
+    let session = find(&path).unwrap().sessions.remove(0);
     let whole = Transcript::read(Path::new(&session.path)).unwrap();
     let writer = crate::opened(&path).unwrap();
     let last_typed =
@@ -139,7 +139,7 @@ fn what_was_taken_back_is_left_out() {
 #[test]
 fn rows_without_json_are_counted_and_damage_is_an_error() {
     let (_folder, path) = copied("opencode.db");
-    let session = find(&path).unwrap().remove(0);
+    let session = find(&path).unwrap().sessions.remove(0);
     let writer = crate::opened(&path).unwrap();
     let torn = "update part set data = substr(data, 1, 20) where data like '%\"type\":\"tool\"%' and session_id = ?1";
     let parts = writer.execute(torn, [&session.name]).unwrap();
@@ -171,7 +171,7 @@ fn a_database_of_something_else_is_no_transcript() {
 #[test]
 fn a_session_in_small_files_is_read_from_its_record() {
     let folder = storage();
-    let found = find(folder.path()).unwrap();
+    let found = find(folder.path()).unwrap().sessions;
     assert_eq!(found.len(), 2, "records of sessions, not of messages and parts: {found:?}");
     for (session, name) in found.iter().rev().zip(["storage", "storage_subagent"]) {
         let transcript = Transcript::read(Path::new(&session.path)).unwrap();
@@ -200,11 +200,20 @@ fn folders_are_searched_by_name_and_by_content() {
     fs::write(place("e/message.json"), "{ \"role\": \"user\", \"content\": \"x\" }").unwrap();
     fs::write(place("e/broken.json"), "{").unwrap();
     fs::write(place("e/empty.db"), "").unwrap();
-    fs::write(place("e/any.jsonl"), "is told to be no session when it is read").unwrap();
+    fs::write(place("e/any.jsonl"), "no session").unwrap();
+    fs::write(place("e/empty.jsonl"), "").unwrap();
+    let prompts = json!({ "session_id": "s", "ts": 1, "text": "Hi." });
+    fs::write(place("e/history.jsonl"), prompts.to_string()).unwrap();
+    fs::copy(fixture("codex.jsonl"), place("f/rollout-1.jsonl.zst")).unwrap();
     let found = names(folder.path());
     assert_eq!(found[..3], ["one", "00c0ffee", "session-1"]);
-    assert_eq!(found[5], "any");
+    assert_eq!(found[5], "rollout-1");
     assert_eq!(found.len(), 8, "two of the database, two of the storage folder: {found:?}");
+    let passed_over = find(folder.path()).unwrap().passed_over;
+    let names: Vec<&str> = passed_over.iter().map(|found| found.name.as_str()).collect();
+    assert_eq!(names, ["any", "empty.db", "empty", "history"]);
+    let problem = passed_over[3].problem.as_deref().unwrap();
+    assert!(problem.contains("Codex's history"), "{problem}");
 }
 
 #[test]
@@ -216,4 +225,51 @@ fn a_file_with_a_hash_in_its_name_is_read_as_a_file() {
     assert_eq!(Transcript::read(&path).unwrap().format, Format::Pi);
     let missing = Transcript::read(&folder.path().join("gone.jsonl#x")).unwrap_err();
     assert_eq!(missing.code(), "FILE");
+}
+
+#[test]
+fn what_a_reset_parted_is_one_session() {
+    let entry = |id: &str, parent: Value, role: &str, text: &str| {
+        let message =
+            json!({ "role": role, "content": [{ "type": "text", "text": text }], "timestamp": 1 });
+        json!({ "type": "message", "id": id, "parentId": parent, "timestamp": "2026-07-01T10:00:00Z", "message": message })
+            .to_string()
+    };
+    let header = json!({ "type": "session", "version": 3, "id": "s", "timestamp": "2026-07-01T10:00:00Z", "cwd": "/w" });
+    let folder = TempDir::new().unwrap();
+    let write = |name: &str, lines: &[String]| {
+        fs::write(folder.path().join(name), lines.join("\n")).unwrap();
+    };
+    let one = [
+        header.to_string(),
+        entry("a", Value::Null, "user", "One."),
+        entry("b", "a".into(), "assistant", "First."),
+    ];
+    let two =
+        [entry("c", "b".into(), "user", "Two."), entry("d", "c".into(), "assistant", "Second.")];
+    let three =
+        [entry("e", "d".into(), "user", "Three."), entry("f", "e".into(), "assistant", "Third.")];
+    write("s.jsonl.reset.2026-07-01T11", &one);
+    write("s.jsonl.reset.2026-07-01T12", &two);
+    write("s.jsonl", &three);
+    // Another session began anew after its reset.
+    write("t.jsonl.reset.2026-07-01T11", &one);
+    write("t.jsonl", &one);
+    let found = find(folder.path()).unwrap().sessions;
+    let names: Vec<&str> =
+        found.iter().map(|found| found.path.rsplit_once('/').unwrap().1).collect();
+    assert_eq!(names, ["s.jsonl", "t.jsonl", "t.jsonl.reset.2026-07-01T11"]);
+    let whole = Transcript::read(&folder.path().join("s.jsonl")).unwrap();
+    let alone = one.iter().chain(&two).chain(&three).cloned().collect::<Vec<_>>().join("\n");
+    assert_eq!(whole, Transcript::parse(Path::new("s.jsonl"), alone.as_bytes()).unwrap());
+    assert_eq!((whole.read.requests, whole.session_id.as_deref()), (3, Some("s")));
+    // Without what was before it is read as far as it goes.
+    fs::remove_file(folder.path().join("s.jsonl.reset.2026-07-01T11")).unwrap();
+    let rest = Transcript::read(&folder.path().join("s.jsonl")).unwrap();
+    assert_eq!((rest.read.requests, rest.held.requests), (2, 2));
+    assert!(
+        rest.notes.contains(&"files without their first line: 1".to_owned()),
+        "{:?}",
+        rest.notes
+    );
 }

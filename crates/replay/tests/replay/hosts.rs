@@ -52,7 +52,7 @@ impl Messages {
             }
             Ok(())
         };
-        play_host(rule, &Transcript::read(&path).unwrap(), &playing, &mut each).unwrap();
+        play_host(rule, &Transcript::read(&path).unwrap(), &playing, &[], &mut each).unwrap();
         let json = |sent: &PlayedRequest| match sent {
             PlayedRequest::Given(index) => given[*index].clone(),
             PlayedRequest::Changed { json, .. } | PlayedRequest::Ours(json) => json.clone(),

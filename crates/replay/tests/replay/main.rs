@@ -7,11 +7,13 @@ mod bound;
 #[path = "../../../../tests/common/recorded.rs"]
 mod recorded;
 
+mod claude_code;
 mod found_sessions;
 mod hosts;
 mod learn;
 mod openclaw;
 mod oracle;
+mod readers;
 mod recorded_bill;
 mod session_files;
 mod sessions;

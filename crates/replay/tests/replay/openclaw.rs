@@ -94,7 +94,7 @@ impl Agent {
 }
 
 fn names(path: &Path) -> Vec<String> {
-    find(path).unwrap().into_iter().map(|found| found.name).collect()
+    find(path).unwrap().sessions.into_iter().map(|found| found.name).collect()
 }
 
 fn header(id: &str) -> Value {
@@ -146,7 +146,7 @@ fn fixture() -> Vec<Value> {
 fn a_session_of_the_database_says_what_openclaw_wrote() {
     let agent = Agent::new();
     agent.put("aa9a", &fixture());
-    let found = find(&agent.path).unwrap();
+    let found = find(&agent.path).unwrap().sessions;
     assert_eq!(agent.names(), ["aa9a.1", "aa9a.2"], "`/new` begins another conversation");
     let first = Transcript::read(Path::new(&found[0].path)).unwrap();
     assert_eq!((first.format, &*first.name), (Format::OpenClaw, "aa9a.1"));
@@ -390,7 +390,7 @@ fn reads_a_closed_database_without_creating_files() {
     agent.put("s", &[header("s"), user("a", "", "One."), answer("b", "a", "First.")]);
     let Agent { folder, path, connection } = agent;
     connection.close().unwrap();
-    let found = find(folder.path()).unwrap();
+    let found = find(folder.path()).unwrap().sessions;
     assert_eq!(Transcript::read(Path::new(&found[0].path)).unwrap().messages.len(), 2);
     let beside = fs::read_dir(path.parent().unwrap()).unwrap();
     let files: Vec<_> = beside.map(|file| file.unwrap().path()).collect();
@@ -489,7 +489,7 @@ fn a_state_folder_is_searched_for_sessions_and_nothing_else() {
     )
     .unwrap();
     assert_eq!(names(agent.folder.path()), ["s", "1f", "2f"]);
-    for session in find(agent.folder.path()).unwrap() {
+    for session in find(agent.folder.path()).unwrap().sessions {
         let read = Transcript::read(Path::new(&session.path)).unwrap();
         let format = if session.name == "s" { Format::OpenClaw } else { Format::Pi };
         assert_eq!(

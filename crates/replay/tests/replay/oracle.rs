@@ -157,7 +157,7 @@ fn faults(session: &Transcript) -> Vec<Fault> {
         host_tokens: FIXED_TOKENS,
         overhead_tokens: 0,
     };
-    let mut measure = Measure::new(&session.messages, &measuring);
+    let mut measure = Measure::new(&session.messages, &measuring, &[]);
     let mut left: BTreeMap<u64, usize> = BTreeMap::new();
     let mut found = Vec::new();
     let playing = replaying.playing(Layout::Log, 0);

@@ -2,25 +2,64 @@
 //!
 //! Must not know the lines that contain them.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::transcript::message::{call_block, image_block, text_block, thinking_block};
+use crate::transcript::message::{call_block, image_block, text_block, thinking_block, usage};
 use crate::transcript::notes::Notes;
 
-/// Attachments whose text the model saw. For others the file has no text, or it was meant for the
-/// terminal.
-const SHOWN_ATTACHMENTS: [&str; 6] = [
+/// Attachments whose text the model saw, where the file does not have it as it was rendered.
+const SHOWN_ATTACHMENTS: [&str; 20] = [
     "file",
     "edited_text_file",
     "nested_memory",
     "skill_listing",
     "hook_additional_context",
     "critical_system_reminder",
+    "mcp_instructions_delta",
+    "deferred_tools_delta",
+    "agent_listing_delta",
+    "selected_lines_in_ide",
+    "invoked_skills",
+    "instructions",
+    "relevant_memories",
+    "plan_mode",
+    "plan_file_reference",
+    "diagnostics",
+    "directory",
+    "mcp_resource",
+    "output_style",
+    "session_context",
 ];
+
+/// Attachments that are records for the program or the terminal, or stand before all messages.
+const UNSHOWN_ATTACHMENTS: [&str; 12] = [
+    "prompt_snapshot",
+    "deferred_tools_record",
+    "hook_success",
+    "hook_non_blocking_error",
+    "hook_cancelled",
+    "hook_system_message",
+    "async_hook_response",
+    "command_permissions",
+    "already_read_file",
+    "remote_session_change",
+    "credential_org",
+    "structured_output",
+];
+
+/// What the model saw of an attachment.
+pub(super) enum Shown {
+    /// The content of a user message, and whether a person typed it.
+    Said(Value, bool),
+    /// A text that is not in the file.
+    Unknown,
+    /// Nothing.
+    Nothing,
+}
 
 /// Converts an assistant block. A block without a counterpart in pi-ai's shape is counted and gives
 /// `None`.
-pub(super) fn assistant_block(block: &Value, notes: &mut Notes) -> Option<Value> {
+pub(in crate::transcript) fn assistant_block(block: &Value, notes: &mut Notes) -> Option<Value> {
     let text = |key: &str| block.get(key).and_then(Value::as_str);
     if is_empty(block) {
         return None;
@@ -48,7 +87,7 @@ pub(super) fn assistant_block(block: &Value, notes: &mut Notes) -> Option<Value>
 }
 
 /// Content of a user message or a tool result as blocks.
-pub(super) fn blocks_of(content: &Value, notes: &mut Notes) -> Vec<Value> {
+pub(in crate::transcript) fn blocks_of(content: &Value, notes: &mut Notes) -> Vec<Value> {
     match content {
         Value::String(text) if text.is_empty() => Vec::new(),
         Value::String(text) => vec![text_block(text)],
@@ -89,33 +128,82 @@ fn image_of(source: &Value) -> Option<Value> {
     }
 }
 
-/// The content of an attachment as a user message, and whether a person typed it; `None` if the
-/// file does not hold it.
-pub(super) fn attachment_content(attachment: &Value) -> Option<(Value, bool)> {
-    let kind = attachment.get("type")?.as_str()?;
+/// What the model saw of the attachment of a line.
+pub(super) fn attachment_content(line: &Map<String, Value>) -> Shown {
+    let attachment = line.get("attachment").unwrap_or(&Value::Null);
+    let kind = attachment.get("type").and_then(Value::as_str).unwrap_or_default();
+    let injected = |text: String| Shown::Said(json!([text_block(&text)]), false);
     if kind == "queued_command" {
-        let prompt = attachment.get("prompt")?;
         let mode = attachment.get("commandMode").and_then(Value::as_str);
         let is_typed = mode.is_none_or(|mode| mode == "prompt");
-        let content = match prompt {
-            Value::String(_) => prompt.clone(),
-            _ => Value::Array(blocks_of(prompt, &mut Notes::default())),
+        return match attachment.get("prompt") {
+            Some(prompt @ Value::String(_)) => Shown::Said(prompt.clone(), is_typed),
+            Some(prompt) => {
+                let blocks = blocks_of(prompt, &mut Notes::default());
+                Shown::Said(Value::Array(blocks), is_typed)
+            }
+            None => Shown::Unknown,
         };
-        return Some((content, is_typed));
     }
-    let text = SHOWN_ATTACHMENTS.contains(&kind).then(|| text_in(attachment))?;
-    text.map(|text| (json!([text_block(&text)]), false))
+    if let Some(text) = line.get("rendered").map(texts_in).filter(|text| !text.is_empty()) {
+        return injected(text);
+    }
+    if UNSHOWN_ATTACHMENTS.contains(&kind) {
+        return Shown::Nothing;
+    }
+    let text = SHOWN_ATTACHMENTS.contains(&kind).then(|| text_in(attachment)).flatten();
+    text.map_or(Shown::Unknown, injected)
 }
 
 /// The text of an attachment, from one of the places where versions of Claude Code keep it.
 fn text_in(attachment: &Value) -> Option<String> {
-    let places = ["/content", "/content/content", "/content/file/content", "/snippet"];
-    places.into_iter().filter_map(|place| attachment.pointer(place)).find_map(|value| match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Array(lines) => {
-            let lines: Option<Vec<&str>> = lines.iter().map(Value::as_str).collect();
-            lines.map(|lines| lines.join("\n"))
+    let places = [
+        "/content",
+        "/content/file/content",
+        "/snippet",
+        "/addedBlocks",
+        "/addedLines",
+        "/files",
+        "/skills",
+        "/memories",
+        "/planContent",
+        "/text",
+        "/context",
+    ];
+    let mut texts = places.iter().filter_map(|place| attachment.pointer(place)).map(texts_in);
+    texts.find(|text| !text.is_empty())
+}
+
+/// The texts of a value, a line or a block each: a text, a list of such, or the content of an
+/// object.
+fn texts_in(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(values) => {
+            let texts: Vec<String> = values.iter().map(texts_in).collect();
+            texts.join("\n")
         }
-        _ => None,
-    })
+        Value::Object(object) => {
+            let inside = ["content", "text", "message"].iter().find_map(|key| object.get(*key));
+            inside.map(texts_in).unwrap_or_default()
+        }
+        _ => String::new(),
+    }
+}
+
+/// The counts of Anthropic's `usage` in pi-ai's terms.
+pub(in crate::transcript) fn usage_of(counts: &Value) -> Value {
+    let count = |key: &str| counts.get(key).and_then(Value::as_i64).unwrap_or_default();
+    let mut counts_of_pi = usage(
+        count("input_tokens"),
+        count("output_tokens"),
+        count("cache_read_input_tokens"),
+        count("cache_creation_input_tokens"),
+    );
+    // The part of what was written that stays for an hour.
+    let long = counts.pointer("/cache_creation/ephemeral_1h_input_tokens").and_then(Value::as_i64);
+    if let Some(long) = long.filter(|long| *long > 0) {
+        counts_of_pi["cacheWrite1h"] = long.into();
+    }
+    counts_of_pi
 }

@@ -40,7 +40,7 @@ pub(super) fn call_ids(object: &Map<String, Value>) -> Vec<String> {
 }
 
 /// Texts and images of a content as blocks. Calls and results are not among them.
-pub(super) fn blocks_of(content: &Value, notes: &mut Notes) -> Vec<Value> {
+pub(in crate::transcript) fn blocks_of(content: &Value, notes: &mut Notes) -> Vec<Value> {
     if let Value::String(text) = content {
         return said(text).into_iter().collect();
     }
@@ -49,7 +49,7 @@ pub(super) fn blocks_of(content: &Value, notes: &mut Notes) -> Vec<Value> {
 }
 
 /// The calls among the parts of a content.
-pub(super) fn call_blocks(content: &Value) -> impl Iterator<Item = Value> {
+pub(in crate::transcript) fn call_blocks(content: &Value) -> impl Iterator<Item = Value> {
     parts_of(content).filter_map(|part| {
         let call = part.get("functionCall")?;
         let (id, name) = (call.get("id")?.as_str()?, call.get("name")?.as_str()?);
@@ -78,7 +78,11 @@ pub(super) fn call_of(call: &Value, notes: &mut Notes) -> (Option<Value>, Option
 
 /// The results in a user's content, one for each response; what follows a response, such as an
 /// image, belongs to it.
-pub(super) fn results_of(content: &Value, time: Option<i64>, notes: &mut Notes) -> Vec<Message> {
+pub(in crate::transcript) fn results_of(
+    content: &Value,
+    time: Option<i64>,
+    notes: &mut Notes,
+) -> Vec<Message> {
     let mut results: Vec<(&str, Vec<&Value>)> = Vec::new();
     for part in parts_of(content) {
         let id = part.get("functionResponse").and_then(|response| response.get("id")?.as_str());
@@ -160,7 +164,7 @@ fn text_in(part: &Value) -> Option<&str> {
     part.as_str().or_else(|| part.get("text")?.as_str())
 }
 
-fn is_thought(part: &Value) -> bool {
+pub(super) fn is_thought(part: &Value) -> bool {
     part.get("thought").and_then(Value::as_bool).unwrap_or(false)
 }
 

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::Record;
 use super::content::{call_ids, text_of};
+use crate::transcript::Counts;
 use crate::transcript::notes::Notes;
 
 /// The answer that the program adds after a summary in the model's name.
@@ -19,6 +20,8 @@ pub(super) struct Log {
     /// Index of each message by its ID.
     by_id: HashMap<String, usize>,
     folder: Option<String>,
+    /// What the person took back.
+    pub(super) left: Counts,
 }
 
 impl Log {
@@ -102,8 +105,13 @@ impl Log {
     /// program does.
     fn rewind(&mut self, id: &str, notes: &mut Notes) {
         let from = self.by_id.get(id).copied().unwrap_or(0);
-        for _ in self.records.drain(from..) {
+        for record in self.records.drain(from..) {
             notes.count("messages of branches that were left");
+            if is(&record.object, "gemini") || is(&record.object, "qwen") {
+                let calls = record.object.get("toolCalls").and_then(Value::as_array);
+                let calls = calls.map_or(0, Vec::len) as u64;
+                self.left = self.left + Counts { requests: 1, calls };
+            }
         }
         self.by_id.retain(|_, at| *at < from);
     }

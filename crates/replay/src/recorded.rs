@@ -1,0 +1,415 @@
+//! What a transcript records of the requests that went out: the model, the tokens of each, and with
+//! them what no message shows: system prompt and tools, thinking without a text, and how far the
+//! host let its window grow. Pure.
+
+mod models;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::measure::FIXED_TOKENS;
+use super::measure::message::{MeasuredMessage, Speaker};
+use super::options::Replaying;
+use super::report::CallReport;
+use super::report::counted::{Counted, RecordedReport};
+use super::transcript::Transcript;
+use config::Prices;
+use context::ledger::RESERVED_TOKENS;
+use context::tokens::Counter;
+
+/// Tokens that must stand between two requests, and the number of such pairs, to tell how our count
+/// differs from the provider's; and how far it may.
+const TELLING: u64 = 500;
+const TELLING_PAIRS: usize = 5;
+const SCALES: (f64, f64) = (0.5, 2.0);
+/// A request that is smaller by this factor than the one before went out after a compaction.
+const COMPACTED: f64 = 0.5;
+/// A request below this many tokens is not compacted by itself.
+const SMALL_REQUEST: u64 = 20_000;
+/// Times before are none, in ms since 1970: files have small numbers where they know no time.
+const FIRST_TIME: i64 = 1_000_000_000_000;
+/// A count up to this is none.
+const NO_COUNT: u64 = 16;
+/// A count from this on is one, whatever the messages seem to be.
+const SMALL_COUNT: u64 = 1_000;
+/// The price table where no model tells one.
+const USUAL_TABLE: &str = "anthropic";
+
+/// Tokens that the provider counted for a request and its answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Usage {
+    input: u64,
+    output: u64,
+    cache_read: u64,
+    cache_write: u64,
+}
+
+impl Usage {
+    /// All that was sent.
+    fn sent(self) -> u64 {
+        self.input + self.cache_read + self.cache_write
+    }
+}
+
+/// A request, as the transcript has it.
+#[derive(Debug)]
+struct Request {
+    /// Index of its answer.
+    answer: usize,
+    /// Tokens of the messages before it, since the last compaction, by our count.
+    before: u64,
+    /// Tokens of what the answer shows.
+    shown: u64,
+    /// What the provider counted, unless that cannot be.
+    usage: Option<Usage>,
+    /// Whether a compaction came right before it.
+    is_compacted: bool,
+}
+
+/// What a transcript records.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Recorded {
+    /// The model of most answers.
+    pub model: Option<String>,
+    /// The name of its price table.
+    pub prices: &'static str,
+    /// US dollars for a million uncached input tokens, if known.
+    pub usd_per_million: Option<f64>,
+    /// How many tokens of the provider's are one of ours.
+    pub scale: f64,
+    /// Tokens of system prompt and tools, by our count; `None` if no usage tells.
+    pub fixed_tokens: Option<u64>,
+    /// Tokens of thinking without text by the message's index, by our count.
+    pub hidden: Vec<u64>,
+    /// The largest request before the host compacted, as recorded; `None` if it never did.
+    pub compacted_at: Option<u64>,
+    /// The window in which a plain host compacts there, by our count.
+    pub window_tokens: Option<u64>,
+    /// What the provider counted for each request.
+    usage: Vec<Option<Usage>>,
+    /// Time of the first and the last message in ms, if known.
+    span: Option<(i64, i64)>,
+}
+
+/// Which options follow what is recorded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Follows {
+    /// The prices.
+    pub prices: bool,
+    /// The window.
+    pub window: bool,
+    /// System prompt and tools, and thinking without text.
+    pub sizes: bool,
+}
+
+impl Recorded {
+    /// Finds out what a transcript records.
+    pub fn of(transcript: &Transcript, counter: Counter) -> Self {
+        let values: Vec<Value> = transcript
+            .messages
+            .iter()
+            .map(|json| serde_json::from_str(json).unwrap_or_default())
+            .collect();
+        let (model, prices, usd_per_million) = model_of(&values);
+        let sizes: Vec<MeasuredMessage> =
+            transcript.messages.iter().map(|json| MeasuredMessage::parse(json, counter)).collect();
+        let requests = requests(&values, &sizes, counter);
+        let scale = scale(&requests);
+        let fixed_tokens = fixed(&requests, scale);
+        let hidden = hidden(&requests, scale, values.len());
+        let times =
+            || sizes.iter().filter_map(|message| message.timestamp).filter(|at| *at > FIRST_TIME);
+        let span = times().min().zip(times().max());
+        let mut recorded = Self {
+            model,
+            prices: prices.unwrap_or(USUAL_TABLE),
+            usd_per_million,
+            scale,
+            fixed_tokens,
+            hidden,
+            span,
+            usage: requests.iter().map(|request| request.usage).collect(),
+            ..Self::default()
+        };
+        recorded.find_window(&requests);
+        recorded
+    }
+
+    /// The options as the transcript records them, as far as they follow it.
+    pub fn options(&self, given: &Replaying, follows: Follows) -> Replaying {
+        let mut replaying = given.clone();
+        if let Some(prices) = Prices::preset(self.prices).filter(|_| follows.prices) {
+            replaying.prices = prices;
+        }
+        if follows.window {
+            replaying.window_tokens = self.window_tokens;
+        }
+        if let Some(fixed) = self.fixed_tokens.filter(|_| follows.sizes) {
+            replaying.host_tokens = fixed;
+        }
+        replaying
+    }
+
+    /// What is recorded, beside the calls that were played, which get what was counted for them.
+    /// `prices`: name of the table.
+    pub fn report(
+        &self,
+        series: &mut [CallReport],
+        replaying: &Replaying,
+        prices: &str,
+    ) -> RecordedReport {
+        let mut found = RecordedReport {
+            model: self.model.clone(),
+            prices: prices.to_owned(),
+            usd_per_million: self.usd_per_million,
+            compacted_at: self.compacted_at,
+            scale: self.scale,
+            window: replaying.window_tokens,
+            fixed_tokens: rounded(tokens(replaying.host_tokens) * self.scale),
+            hidden_tokens: rounded(tokens(self.hidden.iter().sum()) * self.scale),
+            from: self.span.map(|(from, _)| from),
+            to: self.span.map(|(_, to)| to),
+            ..RecordedReport::default()
+        };
+        for (usage, call) in self.usage.iter().zip(series) {
+            let Some(usage) = usage else { continue };
+            let (read, write) = replaying.prices.at(usage.sent());
+            let cost = tokens(usage.input)
+                + tokens(usage.cache_read) * read
+                + tokens(usage.cache_write) * write;
+            let (sent, output) = (tokens(usage.sent()), tokens(usage.output));
+            let counted = Counted { tokens: sent, output, cost };
+            found.add(&counted, call.plain.tokens * self.scale);
+            call.recorded = Some(counted);
+        }
+        found
+    }
+
+    /// Finds how far the host let its window grow: as far as the largest request, if it compacted.
+    fn find_window(&mut self, requests: &[Request]) {
+        if !requests.iter().any(|request| request.is_compacted) {
+            return;
+        }
+        let largest = requests.iter().filter_map(|request| request.usage).map(Usage::sent).max();
+        let fixed = self.fixed_tokens.unwrap_or(FIXED_TOKENS);
+        let (mut counted, mut hidden) = (0, 0);
+        for request in requests {
+            hidden = if request.is_compacted { 0 } else { hidden };
+            counted = counted.max(fixed + request.before + hidden);
+            hidden += self.hidden[request.answer];
+        }
+        self.compacted_at = Some(largest.unwrap_or(counted));
+        self.window_tokens = Some(counted + RESERVED_TOKENS);
+    }
+}
+
+/// The model of most answers, its price table, and its price.
+fn model_of(values: &[Value]) -> (Option<String>, Option<&'static str>, Option<f64>) {
+    let mut counts: Vec<((&str, &str), u64)> = Vec::new();
+    for value in values.iter().filter(|value| is(value, "assistant")) {
+        let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
+        let model = (text("provider"), text("model"));
+        match counts.iter_mut().find(|(known, _)| *known == model) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((model, 1)),
+        }
+    }
+    let most = counts.iter().map(|(_, count)| *count).max();
+    let first = counts.iter().find(|(_, count)| Some(*count) == most);
+    let Some(((provider, model), _)) = first else { return (None, None, None) };
+    let is_long = |value: &Value| {
+        let count = |key: &str| value.pointer(key).and_then(Value::as_u64).unwrap_or_default();
+        2 * count("/usage/cacheWrite1h") > count("/usage/cacheWrite")
+    };
+    let table = match models::table_of(provider, model) {
+        Some("anthropic") if values.iter().any(is_long) => Some("anthropic-1h"),
+        table => table,
+    };
+    let name = Some(*model).filter(|model| !model.is_empty()).map(str::to_owned);
+    (name, table, models::usd_per_million(model))
+}
+
+fn is(value: &Value, role: &str) -> bool {
+    value.get("role").and_then(Value::as_str) == Some(role)
+}
+
+/// The requests, with what was counted for them.
+fn requests(values: &[Value], sizes: &[MeasuredMessage], counter: Counter) -> Vec<Request> {
+    let mut requests: Vec<Request> = Vec::new();
+    let mut sizing = Sizing { counter, ..Sizing::default() };
+    for (answer, (value, message)) in values.iter().zip(sizes).enumerate() {
+        if value.get("meta").and_then(Value::as_str) == Some("compaction_summary") {
+            (sizing.units, sizing.is_summed) = (0, !requests.is_empty());
+        }
+        if message.speaker() == Speaker::Assistant {
+            let usage = value.get("usage").map(usage_of);
+            requests.push(sizing.request(answer, usage, message.units));
+        }
+        sizing.units += message.units;
+    }
+    requests
+}
+
+/// The size of the requests while messages are counted.
+#[derive(Default)]
+struct Sizing {
+    counter: Counter,
+    /// Units of the messages since the last compaction.
+    units: u64,
+    /// Whether a summary came since the last request.
+    is_summed: bool,
+    /// What the last counted request had.
+    last: Option<u64>,
+    /// What the first counted request had beyond its messages.
+    fixed: Option<u64>,
+}
+
+impl Sizing {
+    fn request(&mut self, answer: usize, usage: Option<Usage>, shown: u64) -> Request {
+        let mut before = self.counter.tokens(self.units);
+        let usage = usage.filter(|usage| is_count(*usage, before));
+        let sent = usage.map(Usage::sent);
+        let has_shrunk = sent.zip(self.last).is_some_and(|(sent, last)| {
+            last >= SMALL_REQUEST && tokens(sent) < COMPACTED * tokens(last)
+        });
+        let is_summed = std::mem::take(&mut self.is_summed);
+        if let Some(sent) = sent.filter(|_| has_shrunk && !is_summed) {
+            // No summary says what the host kept, only the size of the request does.
+            before = sent.saturating_sub(self.fixed.unwrap_or_default());
+            self.units = before * self.counter.units_per_token();
+        }
+        self.last = sent.or(self.last);
+        self.fixed = self.fixed.or(sent.map(|sent| sent.saturating_sub(before)));
+        let shown = self.counter.tokens(shown);
+        Request { answer, before, shown, usage, is_compacted: is_summed || has_shrunk }
+    }
+}
+
+/// Whether it is a count: programs write 0 or 1 where they know none.
+fn is_count(usage: Usage, before: u64) -> bool {
+    let sent = usage.sent();
+    sent >= SMALL_COUNT || (sent > NO_COUNT && 2 * sent >= before)
+}
+
+fn usage_of(value: &Value) -> Usage {
+    let count = |key: &str| value.get(key).and_then(Value::as_u64).unwrap_or_default();
+    Usage {
+        input: count("input"),
+        output: count("output"),
+        cache_read: count("cacheRead"),
+        cache_write: count("cacheWrite"),
+    }
+}
+
+/// How many tokens of the provider's are one of ours: the median of what requests grew by, without
+/// the answer, where that is much.
+fn scale(requests: &[Request]) -> f64 {
+    let mut found: Vec<f64> = requests
+        .windows(2)
+        .filter_map(|pair| {
+            let [one, next] = pair else { return None };
+            let (usage, after) = (one.usage?, next.usage?);
+            let counted = next.before.checked_sub(one.before + one.shown)?;
+            // Some programs count only the beginning of an answer.
+            let answer = usage.output.max(one.shown);
+            let grown = after.sent().checked_sub(usage.sent() + answer)?;
+            let is_telling = !next.is_compacted && counted >= TELLING;
+            is_telling.then(|| tokens(grown) / tokens(counted))
+        })
+        .collect();
+    if found.len() < TELLING_PAIRS {
+        return 1.0;
+    }
+    found.sort_by(f64::total_cmp);
+    found[found.len() / 2].clamp(SCALES.0, SCALES.1)
+}
+
+/// System prompt and tools: what the first counted request has beyond its messages.
+fn fixed(requests: &[Request], scale: f64) -> Option<u64> {
+    let mut before = requests.iter().take_while(|request| !request.is_compacted);
+    let (usage, before) = before.find_map(|request| Some((request.usage?, request.before)))?;
+    Some(rounded(tokens(usage.sent()) / scale).saturating_sub(before))
+}
+
+/// Thinking without a text: what an answer's output has beyond what it shows, as far as the next
+/// request grew by it.
+fn hidden(requests: &[Request], scale: f64, messages: usize) -> Vec<u64> {
+    let mut hidden = vec![0; messages];
+    for pair in requests.windows(2) {
+        let [one, next] = pair else { continue };
+        let (Some(usage), Some(after)) = (one.usage, next.usage) else { continue };
+        if next.is_compacted {
+            continue;
+        }
+        let ours = |count: u64| rounded(tokens(count) / scale);
+        let grown = ours(after.sent().saturating_sub(usage.sent()));
+        let counted = next.before.saturating_sub(one.before);
+        let unseen = ours(usage.output).saturating_sub(one.shown);
+        hidden[one.answer] = grown.saturating_sub(counted).min(unseen);
+    }
+    hidden
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "counts are not negative, and far below 2^53"
+)]
+fn rounded(count: f64) -> u64 {
+    count.round() as u64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+fn tokens(count: u64) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A session of steps whose outputs have 2,000 tokens by our count, at a provider that counts half
+    /// as many again, behind 9,000 of a system prompt. Each answer has 300 tokens, of which 200 are not
+    /// shown.
+    fn session(steps: u64) -> Transcript {
+        let mut messages = vec![json!({ "role": "user", "content": "Go." }).to_string()];
+        for step in 0..steps {
+            let text = "x".repeat(4 * 66 - 19);
+            let usage = json!({ "input": 9_000 + 3_300 * step, "output": 300, "cacheRead": 0 });
+            let call = json!({ "type": "toolCall", "id": format!("c{step}"), "name": "look", "arguments": { "q": text } });
+            let answer = json!({ "role": "assistant", "content": [call], "usage": usage, "model": "gpt-5.5" });
+            messages.push(answer.to_string());
+            let shown = json!([{ "type": "text", "text": "x".repeat(8_000 - 10) }]);
+            messages.push(
+                json!({ "role": "toolResult", "toolCallId": format!("c{step}"), "content": shown })
+                    .to_string(),
+            );
+        }
+        Transcript::of_messages("s", "/", &messages)
+    }
+
+    #[test]
+    fn sizes_are_the_providers_by_our_count() {
+        let recorded = Recorded::of(&session(12), Counter::Characters);
+        assert!((recorded.scale - 1.5).abs() < 0.01, "{}", recorded.scale);
+        let near = |ours: u64, expected: f64| {
+            let theirs = tokens(ours) * recorded.scale;
+            assert!((theirs - expected).abs() < 0.02 * expected, "{theirs} is not {expected}");
+        };
+        near(recorded.fixed_tokens.unwrap(), 9_000.0);
+        near(recorded.hidden[1], 200.0);
+        assert_eq!((recorded.prices, recorded.usd_per_million), ("openai", Some(5.0)));
+        assert_eq!((recorded.compacted_at, recorded.window_tokens), (None, None));
+    }
+
+    #[test]
+    fn few_steps_tell_no_scale_and_small_counts_are_none() {
+        assert!((Recorded::of(&session(4), Counter::Characters).scale - 1.0).abs() < 1e-9);
+        assert!(!is_count(Usage { input: 1, ..Usage::default() }, 0));
+        assert!(!is_count(Usage { input: 100, ..Usage::default() }, 300));
+        assert!(is_count(Usage { input: 100, ..Usage::default() }, 150));
+        assert!(is_count(Usage { cache_read: 1_000, ..Usage::default() }, 300_000));
+    }
+}

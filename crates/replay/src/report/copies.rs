@@ -1,0 +1,75 @@
+//! Sessions that begin with a copy of another: Codex writes the history into the new file when a
+//! session is resumed or forked. Such requests count once. Pure.
+
+use super::FileReport;
+use crate::transcript::Counts;
+
+/// Behind the ID of each call of an answer; then comes the number of its text.
+pub const SEPARATOR: char = ',';
+
+/// Takes out of each report the calls with which an earlier one begins as well.
+pub(super) fn count_once(files: &mut [FileReport]) {
+    for at in 1..files.len() {
+        let (before, rest) = files.split_at_mut(at);
+        let file = &mut rest[0];
+        let copied = before.iter().map(|other| shared(other, file)).max().unwrap_or_default();
+        if copied > 0 {
+            file.drop_first(copied);
+        }
+    }
+}
+
+/// With how many same answers two sessions begin; none unless an answer among them has calls, whose
+/// IDs no other answer has, or one of the sessions says that it began with the other.
+fn shared(one: &FileReport, other: &FileReport) -> usize {
+    if one.session.is_none() || one.session == other.session {
+        return 0;
+    }
+    let pairs = one.series.iter().zip(&other.series);
+    let same = pairs.take_while(|(one, other)| one.answer.is_some() && one.answer == other.answer);
+    let answers: Vec<&str> = same.filter_map(|(one, _)| one.answer.as_deref()).collect();
+    let is_fork = [(one, other), (other, one)]
+        .iter()
+        .any(|(one, other)| one.session.is_some() && one.session == other.forked_from);
+    let is_told = is_fork || answers.iter().any(|answer| calls(answer) > 0);
+    if is_told { answers.len() } else { 0 }
+}
+
+/// How many calls an answer has.
+fn calls(answer: &str) -> u64 {
+    answer.matches(SEPARATOR).count() as u64
+}
+
+impl FileReport {
+    /// Takes the first calls out of the sums and the series: they count in another transcript.
+    fn drop_first(&mut self, count: usize) {
+        let series = self.series.split_off(count);
+        let copied = std::mem::replace(&mut self.series, Vec::with_capacity(series.len()));
+        let calls = copied.iter().filter_map(|call| call.answer.as_ref()).map(|ids| calls(ids));
+        let copied = Counts { requests: copied.len() as u64, calls: calls.sum() };
+        self.recorded.clear();
+        let kept = Self {
+            name: std::mem::take(&mut self.name),
+            notes: std::mem::take(&mut self.notes),
+            format: std::mem::take(&mut self.format),
+            session: self.session.take(),
+            forked_from: self.forked_from.take(),
+            held: self.held.without(copied),
+            read: self.read.without(copied),
+            left: self.left,
+            interrupted: self.interrupted,
+            unread_lines: self.unread_lines,
+            tool_calls: self.tool_calls,
+            oracle: self.oracle,
+            recorded: std::mem::take(&mut self.recorded),
+            epochs: std::mem::take(&mut self.epochs),
+            copied: copied.requests,
+            ..Self::default()
+        };
+        *self = kept;
+        self.epochs.retain(|epoch| epoch.call >= copied.requests);
+        for call in series {
+            self.add_call(call);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What a transcript records of its requests: the provider's counts beside our estimate. Plain data.
+
+use serde::{Deserialize, Serialize};
+
+/// What the provider counted for a request and its answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Counted {
+    /// Tokens of the request.
+    pub tokens: f64,
+    /// Tokens of the answer.
+    pub output: f64,
+    /// Cost of the request, in uncached input tokens.
+    pub cost: f64,
+}
+
+/// What a transcript records of its requests, beside our estimate of the same.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RecordedReport {
+    /// The model of most answers.
+    pub model: Option<String>,
+    /// Name of the price table that was used.
+    pub prices: String,
+    /// US dollars for a million uncached input tokens of the model, if known.
+    pub usd_per_million: Option<f64>,
+    /// The largest request that went out, if the host compacted.
+    pub compacted_at: Option<u64>,
+    /// How many tokens of the provider's are one of ours.
+    #[serde(default = "one")]
+    pub scale: f64,
+    /// Tokens of the window that was used; `None`: no limit.
+    pub window: Option<u64>,
+    /// Tokens of the plain host's system prompt and tools that were used.
+    pub fixed_tokens: u64,
+    /// Tokens of thinking whose text is not in the file.
+    pub hidden_tokens: u64,
+    /// Requests that the provider counted.
+    pub requests: u64,
+    /// Their input tokens, as counted.
+    pub tokens: f64,
+    /// Our estimate of the same.
+    pub plain_tokens: f64,
+    /// The output tokens of their answers.
+    pub output: f64,
+    /// Cost of their input, in uncached input tokens.
+    pub cost: f64,
+    /// Time of the first message in ms, if known.
+    pub from: Option<i64>,
+    /// Time of the last message in ms, if known.
+    pub to: Option<i64>,
+}
+
+impl RecordedReport {
+    /// Adds what was counted for a request, and our estimate of it.
+    pub fn add(&mut self, counted: &Counted, plain_tokens: f64) {
+        self.requests += 1;
+        self.tokens += counted.tokens;
+        self.output += counted.output;
+        self.cost += counted.cost;
+        self.plain_tokens += plain_tokens;
+    }
+
+    /// Forgets what was counted.
+    pub(super) fn clear(&mut self) {
+        self.requests = 0;
+        for sum in [&mut self.tokens, &mut self.output, &mut self.cost, &mut self.plain_tokens] {
+            *sum = 0.0;
+        }
+    }
+}
+
+fn one() -> f64 {
+    1.0
+}

@@ -1,0 +1,339 @@
+//! Lists of messages as they go to a provider, one per line: in the form of Anthropic's Messages API
+//! or of OpenAI's Chat Completions. Any harness can log them. Headless lists of pi-ai's messages are
+//! told from them here, and read as the neutral form.
+//!
+//! A file is such a list only if every line is a message and every part of it is known. Must not
+//! guess: what else is in a file would be missing from its requests.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use super::claude_code::blocks;
+use super::lines::Line;
+use super::message::{
+    Message, call_block, image_block, text_block, thinking_block, time_of, usage,
+};
+use super::notes::Notes;
+use super::{Format, Parts};
+
+/// The roles of each form; a role that begins with `_` is a note of the program between messages.
+const ROLES: [&str; 7] =
+    ["system", "developer", "user", "assistant", "tool", "function", "toolResult"];
+
+/// Types of blocks by the form that has them.
+const PI_BLOCKS: [&str; 1] = ["toolCall"];
+const ANTHROPIC_BLOCKS: [&str; 8] = [
+    "tool_use",
+    "tool_result",
+    "redacted_thinking",
+    "document",
+    "search_result",
+    "server_tool_use",
+    "web_search_tool_result",
+    "tool_reference",
+];
+const OPENAI_BLOCKS: [&str; 4] = ["image_url", "input_audio", "file", "refusal"];
+const SHARED_BLOCKS: [&str; 3] = ["text", "thinking", "image"];
+
+/// Times below this are in seconds.
+const SECONDS: f64 = 1e11;
+
+/// What a file of messages is, by the marks on its lines; `None` if it is no list of messages.
+///
+/// # Errors
+/// The line to look at and what is wrong with it.
+pub(super) fn form_of(lines: &[Line<'_>]) -> Option<Result<Format, (u64, String)>> {
+    let is_message = |line: &Line<'_>| line.text_at("role").is_some() && has_content(line);
+    if !lines.iter().any(is_message) {
+        return None;
+    }
+    let mut marks = Marks::default();
+    for line in lines {
+        marks.take(line);
+    }
+    if marks.pi > 0 && marks.anthropic + marks.openai == 0 {
+        return Some(Ok(Format::Neutral));
+    }
+    let strange = match marks.strange {
+        Some(strange) => Some(strange),
+        // What is said before the first message is about the file.
+        None => lines.iter().skip(1).find(|line| line.text_at("role").is_none()).map(|line| {
+            (line.number, "is no message, and the file is a list of messages".to_owned())
+        }),
+    };
+    if let Some(strange) = strange {
+        return Some(Err(strange));
+    }
+    if marks.pi > 0 {
+        let problem = "is of a list that mixes the messages of pi-ai with those of a provider";
+        return Some(Err((lines[0].number, problem.to_owned())));
+    }
+    Some(Ok(match marks {
+        Marks { anthropic: 0, openai: 0, is_timed: true, .. } => Format::Neutral,
+        Marks { anthropic, openai, .. } if anthropic > openai => Format::Anthropic,
+        _ => Format::OpenAi,
+    }))
+}
+
+fn has_content(line: &Line<'_>) -> bool {
+    let content = line.object.get("content");
+    content.is_some_and(|content| content.is_string() || content.is_array() || content.is_null())
+        || line.object.contains_key("tool_calls")
+        || line.object.contains_key("function_call")
+}
+
+/// The marks of the forms on the lines of a file.
+#[derive(Default)]
+struct Marks {
+    pi: u64,
+    anthropic: u64,
+    openai: u64,
+    /// Whether the messages have times in ms, as pi-ai's do.
+    is_timed: bool,
+    /// The first line that no form has.
+    strange: Option<(u64, String)>,
+}
+
+impl Marks {
+    fn take(&mut self, line: &Line<'_>) {
+        let Some(role) = line.text_at("role").filter(|role| !role.starts_with('_')) else { return };
+        let has = |key: &str| line.object.contains_key(key);
+        self.is_timed |= line.object.get("timestamp").is_some_and(Value::is_number);
+        self.pi += u64::from(role == "toolResult");
+        self.anthropic += u64::from(has("stop_reason"));
+        let is_openai = ["tool_calls", "tool_call_id", "function_call"].iter().any(|key| has(key))
+            || ["tool", "function"].contains(&role);
+        self.openai += u64::from(is_openai);
+        let strange = if !ROLES.contains(&role) {
+            Some(format!("has the role `{role}`, which no list of messages has"))
+        } else if !has_content(line) {
+            Some("is a message without content".to_owned())
+        } else {
+            self.blocks(line)
+        };
+        if let Some(strange) = strange {
+            self.strange.get_or_insert((line.number, strange));
+        }
+    }
+
+    /// Takes the blocks of a message; returns what is wrong with them.
+    fn blocks(&mut self, line: &Line<'_>) -> Option<String> {
+        let content = line.object.get("content").and_then(Value::as_array);
+        let mut strange = None;
+        for block in content.into_iter().flatten() {
+            let kind = block.get("type").and_then(Value::as_str).unwrap_or_default();
+            if PI_BLOCKS.contains(&kind) {
+                self.pi += 1;
+            } else if ANTHROPIC_BLOCKS.contains(&kind) {
+                self.anthropic += 1;
+            } else if OPENAI_BLOCKS.contains(&kind) {
+                self.openai += 1;
+            } else if !SHARED_BLOCKS.contains(&kind) && !block.is_string() {
+                strange
+                    .get_or_insert(format!("has a block `{kind}`, which no list of messages has"));
+            }
+        }
+        strange
+    }
+}
+
+/// Reads the lines of a file.
+pub(super) fn read(lines: Vec<Line<'_>>, format: Format, notes: &mut Notes) -> Parts {
+    let provider = if format == Format::Anthropic { "anthropic" } else { "openai" };
+    let mut list = List { provider, ..List::default() };
+    for line in lines {
+        list.take(&line.object, notes);
+    }
+    Parts { messages: list.messages, ..Parts::default() }
+}
+
+/// A list while it is read.
+#[derive(Default)]
+struct List {
+    provider: &'static str,
+    messages: Vec<Message>,
+    /// The response that the next line may continue, if it has the same ID.
+    open: Option<String>,
+    /// The IDs that calls without one got, by the name of the function.
+    made: HashMap<String, String>,
+}
+
+impl List {
+    fn take(&mut self, object: &Map<String, Value>, notes: &mut Notes) {
+        let text = |key: &str| object.get(key).and_then(Value::as_str);
+        let time = ["timestamp", "created_at", "created", "ts"]
+            .iter()
+            .find_map(|key| object.get(*key).and_then(moment));
+        let content = object.get("content").unwrap_or(&Value::Null);
+        match text("role") {
+            Some("assistant") => return self.assistant(object, content, time, notes),
+            Some("system" | "developer") => notes.count("system messages left out"),
+            Some("tool" | "function") => {
+                let named = text("name").and_then(|name| self.made.get(name)).map(String::as_str);
+                match text("tool_call_id").or(named) {
+                    Some(call) => {
+                        let shown = user_blocks(content, notes);
+                        let mut result = Message::result(call, shown, false);
+                        result.stamp(time);
+                        self.messages.push(result);
+                    }
+                    None => notes.count("results without a call left out"),
+                }
+            }
+            Some("user") => self.user(content, time, notes),
+            // What the program notes between messages.
+            _ => {}
+        }
+        self.open = None;
+    }
+
+    fn assistant(
+        &mut self,
+        object: &Map<String, Value>,
+        content: &Value,
+        time: Option<i64>,
+        notes: &mut Notes,
+    ) {
+        let text = |key: &str| object.get(key).and_then(Value::as_str);
+        let id = text("id").map(str::to_owned);
+        if id.is_none()
+            || self.open != id
+            || !self.messages.last().is_some_and(Message::is_assistant)
+        {
+            let model = text("model").unwrap_or_default();
+            self.messages.push(Message::assistant(self.provider, model, time));
+        }
+        self.open = id;
+        let mut blocks: Vec<Value> = ["reasoning_content", "reasoning"]
+            .iter()
+            .find_map(|key| text(key).filter(|text| !text.is_empty()))
+            .map(|thought| thinking_block(thought, None))
+            .into_iter()
+            .collect();
+        match content {
+            Value::String(said) if !said.is_empty() => blocks.push(text_block(said)),
+            Value::Array(given) => {
+                blocks.extend(given.iter().filter_map(|block| answer_block(block, notes)));
+            }
+            _ => {}
+        }
+        blocks.extend(text("refusal").map(text_block));
+        let calls = object.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
+        for call in calls.chain(object.get("function_call").filter(|call| call.is_object())) {
+            blocks.extend(self.call(call, notes));
+        }
+        let Some(message) = self.messages.last_mut() else { return };
+        message.blocks_mut().expect("it was made with blocks").extend(blocks);
+        let is_cut = ["stop_reason", "finish_reason"]
+            .iter()
+            .any(|key| matches!(text(key), Some("max_tokens" | "length")));
+        let stop = match message.calls().next() {
+            _ if is_cut => "length",
+            Some(_) => "toolUse",
+            None => "stop",
+        };
+        message.set("stopReason", stop.into());
+        if let Some(counts) = object.get("usage").filter(|counts| counts.is_object()) {
+            message.set("usage", usage_of(counts));
+        }
+    }
+
+    /// A call of Chat Completions: `{id, function: {name, arguments}}`, or before that the function
+    /// alone.
+    fn call(&mut self, call: &Value, notes: &mut Notes) -> Option<Value> {
+        let function = call.get("function").or_else(|| call.get("custom")).unwrap_or(call);
+        let Some(name) = function.get("name").and_then(Value::as_str) else {
+            notes.count("blocks of unknown shape left out");
+            return None;
+        };
+        let id = call.get("id").and_then(Value::as_str).map_or_else(
+            || {
+                let made = format!("call_{}", self.messages.len());
+                self.made.insert(name.to_owned(), made.clone());
+                made
+            },
+            str::to_owned,
+        );
+        let given = function.get("arguments").or_else(|| function.get("input"));
+        let given = given.unwrap_or(&Value::Null);
+        let parsed = given.as_str().and_then(|text| serde_json::from_str(text).ok());
+        Some(match parsed.unwrap_or_else(|| given.clone()) {
+            Value::Null => call_block(&id, name, &json!({})),
+            Value::Object(arguments) => call_block(&id, name, &Value::Object(arguments)),
+            other => call_block(&id, name, &json!({ "input": other })),
+        })
+    }
+
+    fn user(&mut self, content: &Value, time: Option<i64>, notes: &mut Notes) {
+        let Value::Array(given) = content else {
+            if content.as_str().is_some_and(|text| !text.is_empty()) {
+                self.messages.push(Message::user(content.clone(), time, None));
+            }
+            return;
+        };
+        let mut rest = Vec::new();
+        for block in given {
+            let Some(call) = block.get("tool_use_id").and_then(Value::as_str) else {
+                rest.push(block.clone());
+                continue;
+            };
+            let shown = user_blocks(block.get("content").unwrap_or(&Value::Null), notes);
+            let failed = block.get("is_error").and_then(Value::as_bool).unwrap_or(false);
+            let mut result = Message::result(call, shown, failed);
+            result.stamp(time);
+            self.messages.push(result);
+        }
+        let rest = user_blocks(&Value::Array(rest), notes);
+        if !rest.is_empty() {
+            self.messages.push(Message::user(Value::Array(rest), time, None));
+        }
+    }
+}
+
+/// A block of an answer; OpenAI's refusals are texts.
+fn answer_block(block: &Value, notes: &mut Notes) -> Option<Value> {
+    let refusal = block.get("refusal").and_then(Value::as_str).map(text_block);
+    refusal
+        .or_else(|| block.as_str().map(text_block))
+        .or_else(|| blocks::assistant_block(block, notes))
+}
+
+/// Content of a user's message or a result as blocks: of Anthropic's form, with OpenAI's images.
+fn user_blocks(content: &Value, notes: &mut Notes) -> Vec<Value> {
+    let Value::Array(given) = content else { return blocks::blocks_of(content, notes) };
+    let block = |block: &Value| -> Vec<Value> {
+        let url = block.pointer("/image_url/url").or_else(|| block.get("image_url"));
+        match (url.and_then(Value::as_str), block) {
+            (Some(url), _) => {
+                let inline = url.strip_prefix("data:").and_then(|data| data.split_once(";base64,"));
+                let image = inline.map(|(kind, data)| image_block(kind, data));
+                vec![image.unwrap_or_else(|| text_block(url))]
+            }
+            (None, Value::String(_)) => blocks::blocks_of(block, notes),
+            (None, other) => blocks::blocks_of(&json!([other]), notes),
+        }
+    };
+    given.iter().flat_map(block).collect()
+}
+
+/// A time in ms, also from one in seconds.
+fn moment(value: &Value) -> Option<i64> {
+    let seconds = value.as_f64().filter(|number| *number < SECONDS);
+    // Fractions of a millisecond do not matter; the cast saturates.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "saturates, and times are far from the ends"
+    )]
+    seconds.map(|seconds| (seconds * 1e3) as i64).or_else(|| time_of(value))
+}
+
+/// The counts of a response, in the names of either provider.
+fn usage_of(counts: &Value) -> Value {
+    let Some(prompt) = counts.get("prompt_tokens").and_then(Value::as_i64) else {
+        return blocks::usage_of(counts);
+    };
+    let count = |place: &str| counts.pointer(place).and_then(Value::as_i64).unwrap_or_default();
+    let cached = count("/prompt_tokens_details/cached_tokens");
+    usage(prompt.saturating_sub(cached), count("/completion_tokens"), cached, 0)
+}

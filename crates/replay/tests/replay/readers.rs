@@ -1,0 +1,436 @@
+//! What each reader takes, by its own marks, and what none takes: requests, calls and texts of
+//! small files, one by one.
+
+use std::path::Path;
+
+use replay::transcript::{Counts, Format, Transcript};
+use serde_json::{Value, json};
+
+pub(super) fn lines(lines: &[Value]) -> String {
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    lines.join("\n") + "\n"
+}
+
+pub(super) fn read(text: &str) -> Transcript {
+    Transcript::parse(Path::new("x.jsonl"), text.as_bytes()).unwrap()
+}
+
+fn refused(text: &str) -> String {
+    let error = Transcript::parse(Path::new("x.jsonl"), text.as_bytes()).unwrap_err();
+    assert_eq!(error.code(), "MALFORMED_TRANSCRIPT");
+    error.to_string()
+}
+
+/// A transcript in short: a word for each message and its texts, calls and results.
+pub(super) fn gist(transcript: &Transcript) -> Vec<String> {
+    let block = |block: &Value| match block["type"].as_str() {
+        Some("text") => block["text"].as_str().unwrap().to_owned(),
+        Some("thinking") => format!("({})", block["thinking"].as_str().unwrap()),
+        Some("toolCall") => {
+            format!(
+                "{}:{}{}",
+                block["id"].as_str().unwrap(),
+                block["name"].as_str().unwrap(),
+                block["arguments"]
+            )
+        }
+        other => format!("{other:?}"),
+    };
+    let message = |json: &String| {
+        let message: Value = serde_json::from_str(json).unwrap();
+        let content = match &message["content"] {
+            Value::String(text) => text.clone(),
+            Value::Array(blocks) => blocks.iter().map(block).collect::<Vec<_>>().join(" "),
+            other => panic!("{other}"),
+        };
+        let who = match message["role"].as_str().unwrap() {
+            "user" if message["meta"].is_string() => "put in",
+            "toolResult" if message["isError"] == true => "failed",
+            "toolResult" => "result",
+            role => role,
+        };
+        format!("{who}: {content}")
+    };
+    transcript.messages.iter().map(message).collect()
+}
+
+pub(super) fn counts(requests: u64, calls: u64) -> Counts {
+    Counts { requests, calls }
+}
+
+#[test]
+fn a_list_of_anthropic_messages_is_read_as_one() {
+    let text = lines(&[
+        json!({ "role": "system", "content": "Be brief." }),
+        json!({ "role": "user", "content": "Look.", "timestamp": "2026-07-01T10:00:00Z" }),
+        json!({ "role": "assistant", "id": "msg_1", "type": "message", "model": "claude-x", "stop_reason": "tool_use",
+            "content": [
+                { "type": "thinking", "thinking": "Hm.", "signature": "s" },
+                { "type": "tool_use", "id": "t1", "name": "Bash", "input": { "command": "ls" } },
+                { "type": "tool_use", "id": "t2", "name": "Read", "input": { "file_path": "a" } },
+            ],
+            "usage": { "input_tokens": 5, "output_tokens": 7, "cache_read_input_tokens": 11 } }),
+        json!({ "role": "user", "content": [
+            { "type": "tool_result", "tool_use_id": "t2", "content": [{ "type": "text", "text": "no" }], "is_error": true },
+            { "type": "tool_result", "tool_use_id": "t1", "content": "a" },
+            { "type": "text", "text": "Go on." },
+        ] }),
+        json!({ "role": "assistant", "content": "Done." }),
+    ]);
+    let read = read(&text);
+    assert_eq!(read.format, Format::Anthropic);
+    assert_eq!(
+        gist(&read),
+        [
+            "user: Look.",
+            "assistant: (Hm.) t1:Bash{\"command\":\"ls\"} t2:Read{\"file_path\":\"a\"}",
+            "failed: no",
+            "result: a",
+            "user: Go on.",
+            "assistant: Done.",
+        ]
+    );
+    assert_eq!((read.held, read.read), (counts(2, 2), counts(2, 2)));
+    let answer: Value = serde_json::from_str(&read.messages[1]).unwrap();
+    assert_eq!(answer["usage"]["cacheRead"], 11);
+    assert_eq!((&answer["provider"], &answer["model"]), (&json!("anthropic"), &json!("claude-x")));
+    assert!(read.notes.contains(&"system messages left out: 1".to_owned()), "{:?}", read.notes);
+}
+
+#[test]
+fn a_list_of_openai_messages_is_read_as_one() {
+    let call = |id: &str, arguments: &str| json!({ "id": id, "type": "function", "function": { "name": "bash", "arguments": arguments } });
+    let text = lines(&[
+        json!({ "role": "developer", "content": "Be brief." }),
+        json!({ "role": "_checkpoint", "id": 0 }),
+        json!({ "role": "user", "content": [
+            { "type": "text", "text": "Look." },
+            { "type": "image_url", "image_url": { "url": "data:image/png;base64,iVBO" } },
+        ], "timestamp": 1_780_000_000 }),
+        json!({ "role": "assistant", "content": null, "reasoning_content": "Hm.",
+            "tool_calls": [call("c1", "{\"command\":\"ls\"}"), call("c2", "not JSON")] }),
+        json!({ "role": "tool", "tool_call_id": "c1", "content": "a" }),
+        json!({ "role": "tool", "tool_call_id": "c2", "content": [{ "type": "text", "text": "b" }] }),
+        json!({ "role": "assistant", "content": "", "function_call": { "name": "old", "arguments": "{}" } }),
+        json!({ "role": "function", "name": "old", "content": "c" }),
+        json!({ "role": "assistant", "content": "Done.", "model": "gpt-x", "usage": {
+            "prompt_tokens": 30, "completion_tokens": 2, "prompt_tokens_details": { "cached_tokens": 20 } } }),
+    ]);
+    let read = read(&text);
+    assert_eq!(read.format, Format::OpenAi);
+    assert_eq!(
+        gist(&read),
+        [
+            "user: Look. Some(\"image\")",
+            "assistant: (Hm.) c1:bash{\"command\":\"ls\"} c2:bash{\"input\":\"not JSON\"}",
+            "result: a",
+            "result: b",
+            "assistant: call_5:old{}",
+            "result: c",
+            "assistant: Done.",
+        ]
+    );
+    assert_eq!((read.held, read.read), (counts(3, 3), counts(3, 3)));
+    let last: Value = serde_json::from_str(read.messages.last().unwrap()).unwrap();
+    assert_eq!(
+        (last["usage"]["input"].as_i64(), last["usage"]["cacheRead"].as_i64()),
+        (Some(10), Some(20))
+    );
+    let first: Value = serde_json::from_str(&read.messages[0]).unwrap();
+    assert_eq!(first["timestamp"], 1_780_000_000_000_i64, "seconds become ms");
+}
+
+#[test]
+fn a_list_of_pi_ais_messages_needs_no_first_line() {
+    let text = lines(&[
+        json!({ "role": "user", "content": "Look.", "timestamp": 1 }),
+        json!({ "role": "assistant", "timestamp": 2,
+            "content": [{ "type": "toolCall", "id": "c", "name": "ls", "arguments": {} }] }),
+        json!({ "role": "toolResult", "toolCallId": "c", "toolName": "ls", "content": [], "timestamp": 3 }),
+    ]);
+    let whole = read(&text);
+    assert_eq!(
+        (whole.format, whole.held, whole.read),
+        (Format::Neutral, counts(1, 1), counts(1, 1))
+    );
+    // An answer of a shape that nobody knows is counted, and missing.
+    let odd = json!({ "role": "assistant", "content": 7, "timestamp": 4 });
+    let odd = read(&format!("{text}{odd}\n"));
+    assert_eq!((odd.held, odd.read), (counts(2, 1), counts(1, 1)));
+    let message =
+        |content: Value| json!({ "role": "assistant", "content": content, "timestamp": 1 });
+    let entry = |id: &str, parent: Value, content: Value| json!({ "type": "message", "id": id, "parentId": parent, "message": message(content) });
+    let said = json!([{ "type": "text", "text": "Yes." }]);
+    let pi = read(&lines(&[
+        json!({ "type": "session", "version": 3, "id": "s", "cwd": "/w" }),
+        entry("a", Value::Null, said.clone()),
+        entry("b", "a".into(), json!(7)),
+        entry("c", "b".into(), said.clone()),
+        entry("d", "b".into(), said),
+    ]));
+    assert_eq!((pi.held, pi.left, pi.read), (counts(4, 0), counts(1, 0), counts(2, 0)));
+}
+
+#[test]
+fn a_session_of_qwen_code_is_read_with_its_outputs() {
+    let record = |uuid: &str, parent: Option<&str>, kind: &str, more: Value| {
+        let mut record = json!({ "uuid": uuid, "parentUuid": parent, "sessionId": "q", "type": kind, "cwd": "/w",
+            "timestamp": "2026-07-01T10:00:00Z", "version": "0.23.3" });
+        record.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        record
+    };
+    let parts = |role: &str, parts: Value| json!({ "message": { "role": role, "parts": parts } });
+    let call = |id: &str| json!({ "functionCall": { "id": id, "name": "read_file", "args": { "path": id } } });
+    let response = |id: &str, output: &str| json!({ "functionResponse": { "id": id, "name": "read_file", "response": { "output": output } } });
+    let mut answer =
+        parts("model", json!([{ "text": "Hm.", "thought": true }, { "text": "I look." }]));
+    answer["model"] = "qwen3-coder".into();
+    answer["usageMetadata"] = json!({ "promptTokenCount": 90, "cachedContentTokenCount": 60, "candidatesTokenCount": 5,
+        "thoughtsTokenCount": 4 });
+    let text = lines(&[
+        record("m", None, "system", json!({ "subtype": "session_model", "systemPayload": {} })),
+        record("u1", Some("m"), "user", parts("user", json!([{ "text": "Look." }]))),
+        record("a1", Some("u1"), "assistant", answer),
+        record("a1", Some("u1"), "assistant", parts("model", json!([call("c1"), call("c2")]))),
+        record(
+            "r1",
+            Some("a1"),
+            "tool_result",
+            parts("user", json!([response("c1", "one"), response("c2", "two")])),
+        ),
+        record("left", Some("r1"), "user", parts("user", json!([{ "text": "Taken back." }]))),
+        record("a3", Some("left"), "assistant", parts("model", json!([{ "text": "Gone." }]))),
+        record(
+            "k",
+            Some("r1"),
+            "system",
+            json!({ "subtype": "chat_compression", "systemPayload": {
+            "compressedHistory": [{ "role": "user", "parts": [{ "text": "So far." }] }] } }),
+        ),
+        record("n", Some("k"), "user", {
+            let mut note = parts("user", json!([{ "text": "It ended." }]));
+            note["subtype"] = "notification".into();
+            note
+        }),
+        record("a2", Some("n"), "assistant", parts("model", json!([{ "text": "Done." }]))),
+        record("end", Some("a2"), "system", json!({ "subtype": "custom_title" })),
+    ]);
+    let read = read(&text);
+    assert_eq!(read.format, Format::Qwen);
+    assert_eq!(
+        gist(&read),
+        [
+            "user: Look.",
+            "assistant: (Hm.) I look. c1:read_file{\"path\":\"c1\"} c2:read_file{\"path\":\"c2\"}",
+            "result: one",
+            "result: two",
+            "put in: So far.",
+            "put in: It ended.",
+            "assistant: Done.",
+        ]
+    );
+    assert_eq!((read.session_id.as_deref(), read.cwd.as_deref()), (Some("q"), Some("/w")));
+    assert_eq!((read.held, read.left, read.read), (counts(3, 2), counts(1, 0), counts(2, 2)));
+    let answer: Value = serde_json::from_str(&read.messages[1]).unwrap();
+    assert_eq!(
+        answer["usage"],
+        json!({ "input": 30, "output": 9, "cacheRead": 60, "cacheWrite": 0 })
+    );
+}
+
+#[test]
+fn files_of_other_programs_are_refused_by_name() {
+    let text = |kind: &str, text: &str| json!([{ "type": kind, "text": text }]);
+    let message = |role: &str, content: Value| json!({ "role": role, "content": content });
+    for (name, given) in [
+        (
+            "Cursor",
+            vec![json!({ "role": "user", "message": { "content": text("text", "Fix it.") } })],
+        ),
+        (
+            "OpenClaw's record",
+            vec![json!({ "traceSchema": "openclaw-trajectory", "type": "session.started",
+            "sessionId": "s", "data": {} })],
+        ),
+        (
+            "Gemini CLI prints",
+            vec![
+                json!({ "type": "message", "role": "user", "content": "Hi.", "timestamp": "2026-07-01T10:00:00Z" }),
+                json!({ "type": "tool_use", "tool_name": "ls", "tool_id": "t", "parameters": {} }),
+            ],
+        ),
+        (
+            "Gemini CLI prints",
+            vec![json!({ "type": "init", "session_id": "s", "model": "gemini-x" })],
+        ),
+        (
+            "Claude Code prints",
+            vec![
+                json!({ "type": "system", "subtype": "init", "session_id": "s", "tools": ["Bash"], "cwd": "/w" }),
+                json!({ "type": "assistant", "session_id": "s", "uuid": "u", "message": message("assistant", json!([])) }),
+            ],
+        ),
+        (
+            "Cursor prints",
+            vec![
+                json!({ "type": "system", "subtype": "init", "session_id": "s", "apiKeySource": "env",
+            "permissionMode": "default" }),
+            ],
+        ),
+        ("Codex prints", vec![json!({ "type": "thread.started", "thread_id": "t" })]),
+        ("Codex's history", vec![json!({ "session_id": "s", "ts": 1, "text": "Hi." })]),
+        ("Codex's list", vec![json!({ "id": "s", "thread_name": "Hi", "updated_at": "2026" })]),
+        (
+            "Claude Code's history",
+            vec![json!({ "display": "Hi.", "timestamp": 1, "project": "/w", "sessionId": "s" })],
+        ),
+        (
+            "Grok",
+            vec![
+                json!({ "type": "system", "content": "You are Grok." }),
+                json!({ "type": "user", "content": text("text", "Hi.") }),
+                json!({ "type": "reasoning", "id": "r", "summary": [] }),
+                json!({ "type": "tool_result", "tool_call_id": "c", "content": "out" }),
+            ],
+        ),
+        (
+            "Goose",
+            vec![
+                json!({ "working_dir": "/w", "message_count": 2, "description": "" }),
+                message("user", text("text", "Hi.")),
+            ],
+        ),
+        ("Goose", vec![message("assistant", json!([{ "type": "toolRequest", "id": "c" }]))]),
+        ("Droid", vec![json!({ "type": "session_start", "id": "d", "title": "t" })]),
+    ] {
+        let told = refused(&lines(&given));
+        assert!(told.contains(name), "{name}: {told}");
+    }
+}
+
+#[test]
+fn lists_of_other_forms_are_refused_with_what_is_strange() {
+    let text = |kind: &str, text: &str| json!([{ "type": kind, "text": text }]);
+    let message = |role: &str, content: Value| json!({ "role": role, "content": content });
+    for (name, given) in [
+        ("Gemini's API", vec![json!({ "role": "model", "parts": [{ "text": "Hi." }] })]),
+        ("data sets", vec![json!({ "messages": [message("user", json!("Hi."))] })]),
+        ("data sets", vec![json!({ "conversations": [{ "from": "human", "value": "Hi." }] })]),
+        (
+            "form of its program's own",
+            vec![json!({ "role": "computer", "type": "console", "content": "out" })],
+        ),
+        ("the role `narrator`", vec![message("narrator", json!("Once."))]),
+        (
+            "a block `tool-call`",
+            vec![message("assistant", json!([{ "type": "tool-call", "toolCallId": "c" }]))],
+        ),
+        (
+            "is no message",
+            vec![
+                message("user", json!("Hi.")),
+                json!({ "event": "tool", "output": "out" }),
+                message("assistant", json!("Bye.")),
+            ],
+        ),
+        (
+            "mixes",
+            vec![
+                message(
+                    "assistant",
+                    json!([{ "type": "toolCall", "id": "c", "name": "ls", "arguments": {} }]),
+                ),
+                message(
+                    "user",
+                    json!([{ "type": "tool_result", "tool_use_id": "c", "content": "" }]),
+                ),
+            ],
+        ),
+        ("no session format", vec![json!({ "type": "user", "message": "Hi." })]),
+        (
+            "no session format",
+            vec![json!({ "type": "message", "id": "m", "parentId": null,
+            "message": message("user", text("text", "Hi.")) })],
+        ),
+        ("no session format", vec![json!({ "type": "reasoning", "summary": [] })]),
+        ("no session format", vec![json!({ "type": "session", "id": "s" })]),
+    ] {
+        let told = refused(&lines(&given));
+        assert!(told.contains(name), "{name}: {told}");
+    }
+}
+
+#[test]
+fn the_report_of_a_sub_agent_of_codex_is_kept() {
+    let item = |payload: Value| json!({ "type": "response_item", "timestamp": "2026-07-01T10:00:00Z", "payload": payload });
+    let said = |kind: &str, text: &str| json!([{ "type": kind, "text": text }]);
+    let text = lines(&[
+        json!({ "type": "session_meta", "timestamp": "2026-07-01T10:00:00Z", "payload": { "id": "c", "cwd": "/w" } }),
+        item(json!({ "type": "message", "role": "user", "content": said("input_text", "Ask.") })),
+        item(
+            json!({ "type": "function_call", "call_id": "c1", "name": "spawn_agent", "arguments": "{}" }),
+        ),
+        item(json!({ "type": "function_call_output", "call_id": "c1", "output": "started" })),
+        item(
+            json!({ "type": "agent_message", "author": "/root/a", "recipient": "/root", "content": said("input_text", "Found it.") }),
+        ),
+        item(
+            json!({ "type": "agent_message", "author": "/root/a", "content": [{ "type": "encrypted_content", "encrypted_content": "x" }] }),
+        ),
+        item(
+            json!({ "type": "message", "role": "assistant", "content": said("output_text", "It is found.") }),
+        ),
+    ]);
+    let read = read(&text);
+    assert_eq!(
+        gist(&read),
+        [
+            "user: Ask.",
+            "assistant: c1:spawn_agent{}",
+            "result: started",
+            "put in: Found it.",
+            "assistant: It is found."
+        ]
+    );
+    assert_eq!(read.notes, ["reports of sub-agents whose text is not in the file: 1"]);
+}
+
+#[test]
+fn a_list_of_the_responses_api_is_read_as_codexs_bare_items() {
+    let text = lines(&[
+        json!({ "role": "user", "content": "Look." }),
+        json!({ "type": "function_call", "call_id": "c1", "name": "ls", "arguments": "{}" }),
+        json!({ "type": "function_call_output", "call_id": "c1", "output": "a" }),
+        json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "Done." }] }),
+    ]);
+    let read = read(&text);
+    assert_eq!(read.format, Format::Codex);
+    assert_eq!(gist(&read), ["user: Look.", "assistant: c1:ls{}", "result: a", "assistant: Done."]);
+}
+
+#[test]
+fn one_session_in_any_encoding_reads_the_same() {
+    let said = |id: &str, role: &str, text: &str| {
+        json!({ "uuid": id, "parentUuid": null, "sessionId": "s", "type": role, "timestamp": "2026-07-01T10:00:00Z",
+            "message": { "role": role, "content": [{ "type": "text", "text": text }] } })
+    };
+    let mut answer = said("a1", "assistant", "Done.");
+    answer["parentUuid"] = "u1".into();
+    let text = lines(&[said("u1", "user", "Ä 😀"), answer]);
+    let expected = read(&text);
+    let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
+    let crlf = text.replace('\n', "\r\n");
+    for bytes in [
+        wide(&format!("\u{feff}{crlf}")),
+        format!("\u{feff}{crlf}").into_bytes(),
+        crlf.clone().into_bytes(),
+    ] {
+        assert_eq!(Transcript::parse(Path::new("x.jsonl"), &bytes).unwrap(), expected);
+    }
+    let torn = format!("{text}{{\"type\":\"assist");
+    let torn = read(&torn);
+    assert_eq!((torn.messages, torn.unread_lines), (expected.messages, 0));
+    assert_eq!(torn.notes, ["torn last line left out: 1 (line 3)"]);
+    let broken = read(&text.replacen('\n', "\n\0\0\n", 1));
+    assert_eq!((broken.read, broken.unread_lines), (counts(1, 0), 1));
+}
