@@ -152,6 +152,20 @@ describe("forget and gc", () => {
   });
 });
 
+describe("backup", () => {
+  test("makes a copy that goes on as the store", () => {
+    const at = withTwoVersions();
+    const made = at.json<{ versions: number; path: string }>("backup", "copy.sqlite");
+    expect(made).toMatchObject({ versions: 2, path: "copy.sqlite", bytes: expect.any(Number) });
+    const copy = ["--store", join(at.folder, "copy.sqlite")];
+    expect(at.run("show", "a.md@-1", ...copy).stdout).toBe("one\ntwo\n");
+    expect(at.run("doctor", "--deep", ...copy).stdout).toMatch(/\nnothing is wrong\n$/);
+    expect(at.run("backup", "copy.sqlite").stdout).toMatch(/^wrote 2 versions up to transaction 2: \d+ bytes\n$/);
+    expect(at.failure("backup", "no/folder/copy.sqlite")).toMatchObject({ status: 1, code: "FILE" });
+    expect(readdirSync(at.folder).filter((name) => name.endsWith(".new"))).toEqual([]);
+  });
+});
+
 describe("doctor", () => {
   test("says that nothing is wrong, and what it checked", () => {
     const at = withTwoVersions();

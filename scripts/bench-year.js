@@ -28,7 +28,7 @@ const samples = ["cli-claude-692136e2", "agent-complex-task-pi-a7c63e9d", "nimbu
 /** Copies in one archive. */
 const inOneArchive = 20;
 /** A command that should not feel the store may take so many times as long in one of four times the size. */
-const bound = 2.5;
+const bound = 3;
 
 /** @type {Command[]} */
 const commands = [

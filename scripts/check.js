@@ -30,6 +30,10 @@ await check("binding.js and binding.d.ts are not those of the sources (npm run b
 ]);
 await check("tests (npm test)", ["npm", "test", "--silent", "--", "--ci"]);
 if (isAll) {
+  await check("what a person types does not grow with the store (npm run bench:year)", [
+    ...["npm", "run", "--silent", "bench:year", "--"],
+    ...["20", "80", "--calls", "40", "--growth"],
+  ]);
   await check("soak (the seed stands above)", ["npm", "run", "--silent", "soak"]);
 }
 const { lines, code } = closingLines(addUp(results));
@@ -38,9 +42,9 @@ process.exitCode = code;
 
 /**
  * @param {string} name
- * @param {[string, ...string[]]} command
+ * @param {string[]} command
  */
-async function check(name, [program, ...args]) {
+async function check(name, [program = "", ...args]) {
   const { code, stdout } = await run(program, args);
   results.push(parseClosingLines(name, stdout, code));
 }

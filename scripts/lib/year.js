@@ -21,7 +21,7 @@ const everyWord = new RegExp(word, "g");
 const ofOneFolder = 10;
 /** What somebody said, in the JSON of an item. */
 const said =
-  /"(text|thinking|command|pattern|query|description|prompt|content|args_display|old_string|new_string|oldText|newText)":"((?:[^"\\]|\\.)*)"/g;
+  /"(text|thinking|command|pattern|query|description|prompt|content|args_display|file_path|filePath|old_string|new_string|oldText|newText)":"((?:[^"\\]|\\.)*)"/g;
 const day = 86_400_000;
 
 /**

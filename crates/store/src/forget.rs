@@ -17,6 +17,7 @@
 //! unless they contain something that looks like a key:
 //! - lines that three other objects hold, apart from copies (`import os`); a copy is a text that
 //!   shares half of its own lines, or half of those to be forgotten;
+//! - lines that stand inside the text of 64 other objects (the path of a project's folder);
 //! - lines that occur only in fields (arguments), if any other object holds them;
 //! - paths of files that stay; when a session is forgotten, also lines of files and system prompts
 //!   that stay.

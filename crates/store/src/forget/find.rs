@@ -5,12 +5,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use super::plan::{common_from, own};
+use super::lines::Lines;
+use super::plan::own;
 use super::scan::{Held, Scan, Scanned, session_of};
 use crate::{RelationIndex, SearchIndex, TermKind, each_term};
 use base::error::Result;
 use base::object::item::partner;
 use base::object::{AsOf, ObjectId, ObjectType};
+
+/// A line counts as common from this number of other objects on.
+const COMMON_FROM: usize = 3;
+
+/// A line that stands inside longer lines counts as common from this number of other objects on,
+/// such as the path of a project's folder.
+const COMMON_INSIDE_FROM: usize = 64;
 
 /// Rows that are looked at for a line, in growing steps until it is known to be common.
 const ROWS: [usize; 3] = [4, 64, 4_096];
@@ -33,8 +41,7 @@ pub(super) struct Find<'a> {
     /// Whether a session is forgotten: then the lines of files that stay are common too.
     pub(super) is_session: bool,
     seen: BTreeMap<ObjectId, Option<Held>>,
-    /// In how many objects each line counts towards being common.
-    counts: Vec<usize>,
+    counts: Vec<Count>,
     /// Lines of files and system prompts that stay.
     stays: BTreeSet<usize>,
     own: BTreeSet<ObjectId>,
@@ -47,7 +54,7 @@ impl<'a> Find<'a> {
         relations: &'a dyn RelationIndex,
         is_session: bool,
     ) -> Self {
-        let counts = vec![0; scan.lines.count()];
+        let counts = vec![Count::default(); scan.lines.count()];
         let (seen, stays, own) = Default::default();
         Self { scan, texts, relations, is_session, seen, counts, stays, own }
     }
@@ -121,8 +128,7 @@ impl<'a> Find<'a> {
     /// Whether a line stays, whatever else is found.
     fn is_settled(&self, line: usize) -> bool {
         let lines = self.scan.lines;
-        let is_common =
-            self.counts[line] >= common_from(lines, line) && !lines.looks_like_key(line);
+        let is_common = self.counts[line].is_common(lines, line) && !lines.looks_like_key(line);
         is_common || self.stays.contains(&line) || self.scan.paths.contains(&line)
     }
 
@@ -184,12 +190,27 @@ impl<'a> Find<'a> {
     }
 }
 
+/// In how many objects a line counts towards being common.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Count {
+    whole: usize,
+    inside: usize,
+}
+
+impl Count {
+    /// Whether so many others have the line that it says nothing about the forgotten text.
+    pub(super) fn is_common(self, lines: &Lines, line: usize) -> bool {
+        let whole = if lines.is_of_text(line) { COMMON_FROM } else { 1 };
+        self.whole >= whole || self.inside >= COMMON_INSIDE_FROM
+    }
+}
+
 /// Counts an object towards its lines being common, or notes that they stay.
 pub(super) fn count(
     held: &Held,
     is_session: bool,
     own: &BTreeSet<ObjectId>,
-    counts: &mut [usize],
+    counts: &mut [Count],
     stays: &mut BTreeSet<usize>,
 ) {
     if own.contains(&held.id) {
@@ -200,7 +221,8 @@ pub(super) fn count(
     }
     // A session's events repeat its chat's text, and the chat is counted already.
     if !held.is_copy && held.kind != ObjectType::Session {
-        held.whole.iter().for_each(|line| counts[*line] += 1);
+        held.whole.iter().for_each(|line| counts[*line].whole += 1);
+        held.inside.iter().for_each(|line| counts[*line].inside += 1);
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::find::{Find, count};
+use super::find::{Count, Find, count};
 use super::lines::{Collector, Lines, MARK};
 use super::scan::{Held, Scan, Scanned, each_item, reference, session_of};
 use super::targets::Targets;
@@ -12,9 +12,6 @@ use super::{ForgetOptions, ForgetReport, Holder, HostSession};
 use crate::{Item, PlacedItem, Replacement, Store, Version};
 use base::error::Result;
 use base::object::{AsOf, Hash, ObjectId, ObjectType, Payload, Redaction, RedactionReason, Source};
-
-/// A line counts as common from this number of other objects on.
-const COMMON_FROM: usize = 3;
 
 /// Contents shorter than this may be stored again: they occur anywhere.
 const BANNED_CHARS: usize = 32;
@@ -200,11 +197,6 @@ pub(super) fn own<'a>(held: impl IntoIterator<Item = &'a Held>) -> BTreeSet<Obje
     refer.flat_map(|held| [Some(held.id.clone()), held.partner.clone()]).flatten().collect()
 }
 
-/// From how many other objects on a line counts as common.
-pub(super) fn common_from(lines: &Lines, line: usize) -> usize {
-    if lines.is_of_text(line) { COMMON_FROM } else { 1 }
-}
-
 /// Which lines to remove, by number.
 fn goes(
     lines: &Lines,
@@ -213,11 +205,11 @@ fn goes(
     mut stays: BTreeSet<usize>,
     is_session: bool,
 ) -> Vec<bool> {
-    let mut counts = vec![0; lines.count()];
+    let mut counts = vec![Count::default(); lines.count()];
     for held in held {
         count(held, is_session, own, &mut counts, &mut stays);
     }
-    let is_common = |line: usize| counts[line] >= common_from(lines, line);
+    let is_common = |line: usize| counts[line].is_common(lines, line);
     let goes = |line| !stays.contains(&line) && (!is_common(line) || lines.looks_like_key(line));
     (0..lines.count()).map(goes).collect()
 }

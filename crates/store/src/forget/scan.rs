@@ -12,13 +12,13 @@ use base::object::item::partner;
 use base::object::{Hash, ObjectId, ObjectType, Source, TxId};
 
 /// Objects read at once.
-const PAGE: usize = 200;
+pub(super) const PAGE: usize = 200;
 
 /// Items read at once.
 const ITEMS: u64 = 1_000;
 
 /// Calls `each` with the versions of every object, newest first.
-pub(super) fn each_object(
+fn each_object(
     store: &Store,
     kinds: &[ObjectType],
     mut each: impl FnMut(Vec<Version>) -> Result<()>,

@@ -599,3 +599,23 @@ fn the_indexes_find_what_reading_everything_finds() {
     assert!(holders >= 4, "{holders}");
     assert_eq!(store.upkeep("test").unwrap().search_index().unindexed().unwrap(), 0);
 }
+
+#[test]
+fn what_stands_inside_many_others_is_common_but_no_key_is() {
+    let store = Store::open(":memory:").unwrap();
+    let (folder, key) = ("the folder of the project", "sk_live_4242abcdef0123456789");
+    write(
+        &store,
+        toolcall("gone"),
+        &format!("{folder}\n{key}\nonly here and nowhere else\n"),
+        json!({}),
+    );
+    for number in 0..70 {
+        let text = format!("{number}: in {folder} with {key} at {number}\n");
+        write(&store, toolcall(&format!("other_{number}")), &text, json!({}));
+    }
+    let id = ObjectId::new("gone");
+    let report = store.forget(&id, ForgetOptions::default()).unwrap();
+    assert_eq!((report.lines, report.common_lines, report.holders.len()), (3, 1, 70));
+    assert_eq!(found(&store, &id, true).0, report.lines);
+}
