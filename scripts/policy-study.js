@@ -103,10 +103,10 @@ async function curve(unseen) {
     }
     const others = [];
     for (const keepResults of [5, 10, 20]) {
-      const label = `masking, ${keepResults} outputs stay`;
+      const label = `masking ${keepResults}`;
       others.push(await point(label, () => ({ keepResults }), { layout: "masking" }));
     }
-    others.push(await point("clearing old turns", () => ({}), { layout: "clearing" }));
+    others.push(await point("clearing", () => ({}), { layout: "clearing" }));
     others.push(await point("pruning", () => ({}), { layout: "pruning" }));
     const { sum } = await row("as shipped", { ...options, oracle: true }, unseen);
     if (sum.oracle !== undefined) {
