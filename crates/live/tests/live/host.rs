@@ -29,6 +29,7 @@ pub(crate) fn uncached() -> PriceSetting {
 pub(crate) const OVERHEAD_TOKENS: u64 = 5;
 
 /// A host with one session.
+#[expect(clippy::struct_excessive_bools, reason = "each is a way of a host")]
 pub(crate) struct Host {
     pub(crate) folder: TempDir,
     pub(crate) store: Store,
