@@ -56,7 +56,8 @@ export function overviewText(whole, command, off) {
         ]
       : []),
     ...(stale > 0 ? [row("stale", `${plural(stale, "page")} whose cited files changed: \`${command} verify\``)] : []),
-    ...(counted > 0
+    // What an empty memory cannot have told is no fault of it.
+    ...(counted > 0 && whole.pages.length > 0
       ? [row("faults", `${plural(counted, "memory fault")} in this session: \`${command} faults\``)]
       : []),
     ...warnings.map(({ path, problem }) => row("warning", path === "" ? problem : `\`${name(path)}\` ${problem}`)),

@@ -264,7 +264,7 @@ pub enum Event {
         /// Number of lines that it or a person had written, and that stood nowhere any more.
         #[serde(default, skip_serializing_if = "is_zero")]
         words: u64,
-        /// Positions of the model's own answers more than [`LATE_OWN_STEPS`](crate::LATE_OWN_STEPS)
+        /// Positions of the model's own answers more than [`NEWEST_STEPS`](crate::NEWEST_STEPS)
         /// steps ago whose lines it repeats, in order. Earlier releases did not record them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         said: Vec<u64>,

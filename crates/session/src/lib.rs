@@ -64,7 +64,7 @@ pub use message::{
     Activation, Cut, Gap, MessageKey, MessageKind, Numbering, OWN_PREFIX, OWN_TOOLS, OutputClass,
     RequestKey, ResultFact, Shows, Within, is_own_tool,
 };
-pub use needs::{LATE_OWN_STEPS, TimesNeeded};
+pub use needs::{NEWEST_STEPS, TimesNeeded};
 pub use passing::{Passing, PassingMessage, opening, said};
 pub use places::{ChatPlace, Role};
 pub use prefixes::{PlainList, SentSlots, extended, number_of};

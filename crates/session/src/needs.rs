@@ -7,9 +7,9 @@ use std::collections::HashMap;
 /// still stands.
 pub(super) const LATE_STEPS: u32 = 10;
 
-/// A need of the model's own words in a step more than this many steps old is late, and only that
-/// is recorded: younger steps never fold.
-pub const LATE_OWN_STEPS: u32 = 6;
+/// Number of newest steps that never fold. A need of the model's own words in an older one is late,
+/// and only that is recorded.
+pub const NEWEST_STEPS: u32 = 6;
 
 /// Steps whose history stands in for the one that a young session lacks, with half a need in them.
 const ASSUMED_STEPS: f64 = 50.0;

@@ -42,7 +42,6 @@ export class WhatIfForm {
     /** @type {Map<string, { input: HTMLInputElement | HTMLSelectElement, problem: HTMLElement }>} */
     this.fields = new Map();
     this.button = element("button", { type: "submit" }, "Play it again");
-    this.nothing = element("p", { role: "status" });
     const rest = Object.keys(set.settings).filter((key) => !Object.hasOwn(MEANINGS, key));
     const keys = [...Object.keys(MEANINGS).filter((key) => Object.hasOwn(set.settings, key)), ...rest];
     this.settings = element(
@@ -61,7 +60,7 @@ export class WhatIfForm {
         this.field("window", "tokens of the model’s window", this.text("window", "numeric", windowText(set.window))),
       ),
       this.settings,
-      element("div", { class: "tools" }, this.button, this.nothing),
+      element("div", { class: "tools" }, this.button),
     );
   }
 
@@ -132,14 +131,7 @@ export class WhatIfForm {
       return;
     }
     const given = [...this.fields].map(([name, { input }]) => [name, writtenOf(name, input.value)]);
-    const asked = Object.fromEntries(given.filter(([, value]) => value !== ""));
-    put(
-      this.nothing,
-      Object.keys(asked).length === 0 ? "Choose other prices, another window or another setting." : null,
-    );
-    if (Object.keys(asked).length > 0) {
-      this.play(asked);
-    }
+    this.play(Object.fromEntries(given.filter(([, value]) => value !== "")));
   }
 
   /** @param {boolean} isPlaying */

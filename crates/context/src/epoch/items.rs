@@ -11,7 +11,7 @@ use crate::hazard::Chances;
 use crate::held::Places;
 use crate::window::Marks;
 use config::{Reuse, as_f64};
-use session::{ResultFact, Role, Session, Treatment};
+use session::{NEWEST_STEPS, ResultFact, Role, Session, Treatment};
 
 /// A collapse that frees at most this many tokens is not worth a change.
 pub(super) const MIN_GAIN_TOKENS: u64 = 16;
@@ -28,8 +28,6 @@ const FULL_PRICE_TOKENS: f64 = 20_000.0;
 const OWN_WORDS_FACTOR: f64 = 1.5;
 /// Share by which a full window lowers the weight of a fault on an output.
 const FULL_WINDOW_DISCOUNT: f64 = 0.7;
-/// Number of newest steps that never fold.
-pub(super) const KEEP_STEPS: u64 = 6;
 
 /// An item that leaves the window.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -125,7 +123,7 @@ impl<'a> Standing<'a> {
             total,
             working,
             held,
-            keep_steps: KEEP_STEPS,
+            keep_steps: u64::from(NEWEST_STEPS),
             outputs,
             notes,
             steps: Vec::new(),
@@ -306,7 +304,7 @@ impl<'a> Standing<'a> {
             let chat = self.session.chat();
             let since = chat.step().saturating_sub(chat.get(step.first)?.step);
             // While the step was among the newest, it could not fold.
-            let age = since.saturating_sub(u32::try_from(KEEP_STEPS).ok()?);
+            let age = since.saturating_sub(NEWEST_STEPS);
             (gain > MIN_GAIN_TOKENS).then_some(Candidate {
                 what: Leaving::Step { first: step.first, risk: (hazard, tokens) },
                 index: *carriers[..carriers.partition_point(|index| *index < step.index)].last()?,

@@ -5,12 +5,12 @@
 
 use std::collections::VecDeque;
 
-use super::items::{KEEP_STEPS, LINE_TOKENS, MIN_GAIN_TOKENS, SMALL_TOKENS};
+use super::items::{LINE_TOKENS, MIN_GAIN_TOKENS, SMALL_TOKENS};
 use super::working_set::newest_room;
 use super::{EpochTerms, begins_turn};
 use crate::window::Marks;
 use config::Reuse;
-use session::{Role, Session};
+use session::{NEWEST_STEPS, Role, Session};
 
 /// Tolerance for rounding: the full decision adds in another order.
 const ROUNDING: f64 = 1e-9;
@@ -145,7 +145,7 @@ impl Look {
 
     fn answer(&mut self, step: u32, tokens: u64) -> bool {
         let gain = tokens + std::mem::take(&mut self.beside);
-        if u64::from(step) + KEEP_STEPS <= u64::from(self.now) {
+        if step + NEWEST_STEPS <= self.now {
             self.turn.0 += gain;
             self.turn.1 += gain as f64 * f64::from(self.calls);
         }

@@ -9,7 +9,7 @@ use base::error::Result;
 use config::Layout;
 use context::evidence::Needs;
 use context::host::HostMessage;
-use session::{ChatMessage, Event, LATE_OWN_STEPS, MessageKind, Session};
+use session::{ChatMessage, Event, MessageKind, NEWEST_STEPS, Session};
 
 impl Ingest<'_> {
     /// Goes over the messages of the window that were not checked yet: those that crossed, or all
@@ -44,7 +44,7 @@ impl Ingest<'_> {
                 let message = state.chat().get(*said);
                 message.is_some_and(|message| {
                     matches!(message.kind, MessageKind::Assistant)
-                        && message.step + LATE_OWN_STEPS < now
+                        && message.step + NEWEST_STEPS < now
                 })
             };
             let mut said: Vec<u64> = words.iter().map(|(said, _)| *said).filter(is_own).collect();

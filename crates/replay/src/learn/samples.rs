@@ -13,13 +13,11 @@ use base::error::Result;
 use config::Settings;
 use context::hazard::{OUTPUT_COUNT, STEP_COUNT, SeenOutput, SeenStep};
 use context::tokens::Counter;
-use session::Session;
+use session::{NEWEST_STEPS, Session};
 
 /// An output counts only after this many newer ones. Until then it stays in the window, whatever
 /// its hazard.
 const MIN_NEWER_OUTPUTS: usize = 3;
-/// The same for steps.
-const MIN_NEWER_STEPS: u32 = 6;
 /// Features are rounded to 1 / this, so that similar items are counted together.
 const DIGITS: f64 = 4.0;
 /// Number of calls to look ahead, about the length of an epoch.
@@ -88,7 +86,7 @@ impl Samples {
         for range in &told.steps[..older] {
             let places = *range.start() as u64..=*range.end() as u64;
             let step = SeenStep::at(session, places);
-            let Some(step) = step.filter(|step| step.steps_since >= MIN_NEWER_STEPS) else {
+            let Some(step) = step.filter(|step| step.steps_since >= NEWEST_STEPS) else {
                 continue;
             };
             let (seen, now) = told.ahead(*range.start(), call);
