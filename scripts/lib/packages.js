@@ -68,6 +68,9 @@ export function layOut(folder) {
   }
 }
 
+/** What says whose work is in a package. */
+const notices = ["NOTICE.md", "THIRD-PARTY.md"];
+
 /**
  * Makes a folder with a manifest for each platform of `napi.targets`; returns their names, such as `linux-x64-gnu`.
  * @param {string} work
@@ -90,9 +93,9 @@ function completePlatform(folder) {
   // It is no package for Pi, which lists those by a keyword.
   delete manifest.keywords;
   manifest.description = `The native addon of palimpsest for ${manifest.os}, ${manifest.cpu}`;
-  manifest.files.push("NOTICE.md");
+  manifest.files.push(...notices);
   writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`);
-  for (const name of ["LICENSE", "NOTICE.md"]) {
+  for (const name of ["LICENSE", ...notices]) {
     copyFileSync(join(root, name), join(folder, name));
   }
 }
