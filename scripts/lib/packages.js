@@ -14,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { root } from "../setup.js";
+import { origins } from "./publish.js";
 
 /**
  * @typedef {object} Packed
@@ -94,6 +95,8 @@ function completePlatform(folder) {
   delete manifest.keywords;
   manifest.description = `The native addon of palimpsest for ${manifest.os}, ${manifest.cpu}`;
   manifest.files.push(...notices);
+  const own = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  Object.assign(manifest, Object.fromEntries(origins.map((key) => [key, own[key]])));
   writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`);
   for (const name of ["LICENSE", ...notices]) {
     copyFileSync(join(root, name), join(folder, name));
