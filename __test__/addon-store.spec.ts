@@ -234,6 +234,13 @@ test("indexing tells how far it is and what it could not take", async () => {
   await small.close();
 });
 
+test("whole numbers cross as they are, however large", async () => {
+  const to = await store();
+  const numbers = [0, -1, 2 ** 31, 2 ** 32 + 1, Date.now(), Number.MAX_SAFE_INTEGER, -(2 ** 40), 1.5];
+  const { version } = await to.put(call("x", { fields: { args: { numbers } } }));
+  expect((await to.get(version.id)).fields.args).toEqual({ numbers });
+});
+
 test("two versions are compared", async () => {
   const to = await store();
   await to.put(call("one\n", { fields: { status: "ok" } }));
@@ -275,6 +282,18 @@ describe("relations", () => {
     ]);
     expect(nodes[1]).toMatchObject({ parent: 0, viaKind: "dynamic", metadata: { id: "target", tool: "bash" } });
     expect(await codeOf(() => to.links("call", { at: 1 }))).toBe("NOT_FOUND");
+  });
+
+  test("lead on from one version of an object, too", async () => {
+    const to = await store();
+    const { version } = await to.put(call("one", { fields: { file_refs: ["gone"] } }));
+    await to.put(call("two"));
+    const { nodes } = await to.expand({ roots: [version.reference], content: true });
+    expect(nodes.map(({ id, state, content }) => [id, state, content])).toEqual([
+      ["call", "found", "one"],
+      ["gone", "missing", undefined],
+    ]);
+    expect(await to.resolve(version.reference)).toMatchObject({ txId: version.txId });
   });
 
   test("of many objects are those of each", async () => {

@@ -35,6 +35,7 @@ impl<T: FromNapiValue + ValidateNapiValue> FromNapiValue for Given<T> {
 }
 
 /// A JSON value from JavaScript.
+#[derive(Clone)]
 pub struct Json(pub Value);
 
 impl TypeName for Json {
@@ -64,7 +65,7 @@ impl ValidateNapiValue for Json {
 
 /// Turns floats without a fraction into integers, as `JSON.stringify` writes them: the library makes floats of integers beyond 32
 /// bits.
-pub(super) fn whole_numbers(value: Value) -> Value {
+fn whole_numbers(value: Value) -> Value {
     /// Up to this value a float holds every whole number exactly.
     const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
 

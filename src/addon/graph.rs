@@ -4,7 +4,7 @@ use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::{Map, Value, json};
 
-use super::argument::Given;
+use super::argument::{Given, Json};
 use super::blocking::{Answer, Blocking, answering, present};
 use super::names::Names;
 use super::query::as_of;
@@ -42,11 +42,11 @@ pub struct BacklinksOptions {
 }
 
 /// Where to start, what to follow, and what to return.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 pub struct ExpandOptions {
     /// Where to start: names, or static references.
     #[napi(ts_type = "(string | StaticReference)[]")]
-    pub roots: Vec<Value>,
+    pub roots: Vec<Json>,
     /// Kinds of relations to follow. Default: all that lead to objects.
     #[napi(ts_type = "RelationKind[]")]
     pub kinds: Option<Vec<String>>,
@@ -222,7 +222,7 @@ fn expansion(options: ExpandOptions, find: impl Fn(&str) -> Result<ObjectId>) ->
     })
 }
 
-fn root(root: Value, find: impl Fn(&str) -> Result<ObjectId>) -> Result<Reference> {
+fn root(Json(root): Json, find: impl Fn(&str) -> Result<ObjectId>) -> Result<Reference> {
     match root {
         Value::String(name) => Ok(Reference::Dynamic(DynamicReference { id: find(&name)? })),
         other => serde_json::from_value(other)

@@ -7,19 +7,19 @@ use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
-use super::argument::Given;
+use super::argument::{Given, Json};
 use super::blocking::{Answer, Blocking};
 use super::memory::{Memory, page};
 use memory::{CitedChange, CitedReport, Fact, StalePage, StaleReport};
 
 /// A finished tool call, as memory is told of it.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 pub struct ObservedToolCall {
     /// The tool's name.
     pub tool_name: String,
     /// Its arguments.
     #[napi(ts_type = "unknown")]
-    pub args: Value,
+    pub args: Json,
     /// The working folder, absolute, from which relative paths count.
     pub cwd: String,
     /// Whether it failed.
@@ -40,7 +40,7 @@ impl Memory {
             let ObservedToolCall { tool_name, args, cwd, is_error, is_stored } =
                 call.named("call")?;
             let (tool, cwd, is_stored) = (&*tool_name, Path::new(&cwd), is_stored.unwrap_or(false));
-            memory.observe(&memory::ToolCall { tool, args: &args, cwd, is_error, is_stored });
+            memory.observe(&memory::ToolCall { tool, args: &args.0, cwd, is_error, is_stored });
             Ok(())
         })
     }

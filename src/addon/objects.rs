@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use napi::Either;
 use napi::bindgen_prelude::{AsyncTask, Null};
 use napi_derive::napi;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::argument::{Given, Json, whole_numbers};
+use super::argument::{Given, Json};
 use super::blocking::{Answer, Blocking, answering, blocking};
 use super::names::{NameOptions, ReadOptions};
 use super::store::Store;
@@ -19,14 +19,14 @@ use session::{LineRange, Picked};
 use store::{DEFAULT_DIFF_CONTEXT, NewVersion};
 
 /// A version to write.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 pub struct PutOptions {
     /// Type of the object.
     #[napi(js_name = "type", ts_type = "ObjectType")]
     pub kind: String,
     /// What the object tracks. Its ID is a hash of type and source.
     #[napi(ts_type = "Source")]
-    pub source: Option<Value>,
+    pub source: Option<Json>,
     /// ID, for an object without a source. Default for a `toolcall`: a new UUIDv7.
     pub id: Option<String>,
     /// The content, or null for none.
@@ -35,7 +35,7 @@ pub struct PutOptions {
     pub source_hash: Option<String>,
     /// Fields. Any names are allowed.
     #[napi(ts_type = "Record<string, unknown>")]
-    pub fields: Option<Value>,
+    pub fields: Option<Json>,
     /// Additional contents, by name (`short_summary`, ...).
     pub additional: Option<HashMap<String, String>>,
     /// Transaction that must have written the object's latest version; 0 if there must be none yet. Default: any.
@@ -310,11 +310,14 @@ fn new_version(options: PutOptions) -> Result<NewVersion> {
         let argument = argument.to_owned();
         move |error: serde_json::Error| Error::argument(argument, format!("is refused: {error}"))
     };
-    let source = options.source.map(serde_json::from_value).transpose().map_err(wrong("source"))?;
+    let source = options
+        .source
+        .map(|Json(source)| serde_json::from_value(source))
+        .transpose()
+        .map_err(wrong("source"))?;
     let fields = options
         .fields
-        .map(whole_numbers)
-        .map(serde_json::from_value)
+        .map(|Json(fields)| serde_json::from_value(fields))
         .transpose()
         .map_err(wrong("fields"))?;
     Ok(NewVersion {

@@ -24,7 +24,7 @@ use replay::transcript::Transcript;
 use replay::transcript::find::{Found, find};
 
 /// How to replay transcripts.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 #[derive(Default)]
 pub struct ReplayOptions {
     /// Layout of the requests. `plain` sends them as the host alone would; `masking`, `clearing` and `pruning` as a host that makes them
@@ -49,7 +49,7 @@ pub struct ReplayOptions {
     pub recorded: Option<bool>,
     /// Settings, complete or in part; their `layout` and `prices` are ignored. Default: the default settings.
     #[napi(ts_type = "Partial<Settings>")]
-    pub settings: Option<Value>,
+    pub settings: Option<Json>,
     /// Whether to tell what perfect foresight would cost under the same rules, as `oracle`; only with the layout `log`. Default: false.
     pub oracle: Option<bool>,
     /// Name of the session in the report, for `dump` and for `tree`. Default: that of the file.

@@ -5,14 +5,14 @@ use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
-use super::argument::Given;
+use super::argument::{Given, Json};
 use super::blocking::{Answer, Blocking};
 use super::session::Session;
 use base::object::ObjectId;
 use live::{HostList, RunningShown};
 
 /// The result of a tool call that the host is about to add to its list.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 pub struct NewToolResult {
     /// The ID of the call, as in the list.
     pub tool_call_id: String,
@@ -20,15 +20,15 @@ pub struct NewToolResult {
     pub tool_name: String,
     /// Arguments as the tool ran with them.
     #[napi(ts_type = "unknown")]
-    pub args: Value,
+    pub args: Json,
     /// Whether it failed.
     pub is_error: bool,
     /// What the tool answered: a text, or blocks.
     #[napi(ts_type = "string | { type: string; [field: string]: unknown }[]")]
-    pub content: Value,
+    pub content: Json,
     /// The host's details of the result.
     #[napi(ts_type = "unknown")]
-    pub details: Option<Value>,
+    pub details: Option<Json>,
 }
 
 impl NewToolResult {
@@ -38,9 +38,9 @@ impl NewToolResult {
             "role": "toolResult",
             "toolCallId": self.tool_call_id,
             "toolName": self.tool_name,
-            "content": self.content,
+            "content": self.content.0,
             "isError": self.is_error,
-            "details": self.details,
+            "details": self.details.as_ref().map(|Json(details)| details),
         })
     }
 }
@@ -68,7 +68,7 @@ impl Session {
             let messages = format!("[{}]", messages.join(","));
             let message = result.message().to_string();
             let list = HostList { since, skip, messages: &messages };
-            session.show_result(&list, result.args, &message).map(|shown| match shown {
+            session.show_result(&list, result.args.0, &message).map(|shown| match shown {
                 RunningShown::Resend => r#"{"resend":true}"#.to_owned(),
                 RunningShown::Content(content) => {
                     format!(r#"{{"content":{}}}"#, content.as_deref().unwrap_or("null"))

@@ -10,7 +10,7 @@ use napi::Env;
 use napi::bindgen_prelude::{AsyncTask, ClassInstance, ToNapiValue, TypeName};
 use napi_derive::napi;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::argument::{Given, Json};
 use super::blocking::{Answer, Blocking, answering, blocking, to_js};
@@ -28,7 +28,7 @@ use source::TrackerOptions;
 use xtdb::{Sharing, SharingOptions};
 
 /// What a session is opened with.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 pub struct SessionOptions {
     /// Name of the harness: `pi`, `openclaw`, ...
     pub harness: String,
@@ -38,7 +38,7 @@ pub struct SessionOptions {
     pub cwd: String,
     /// Settings, complete or in part; what is missing has its default.
     #[napi(ts_type = "Partial<Settings>")]
-    pub settings: Option<Value>,
+    pub settings: Option<Json>,
     /// The session that this one is a fork of: it inherits index, pool, handles and chat.
     pub parent_session_id: Option<String>,
     /// Whether the host's tools may answer with images. Then the images of a tool result leave the window with the text beside them,
@@ -54,7 +54,7 @@ pub struct SessionOptions {
 }
 
 /// A finished tool call.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 pub struct ToolCallReport {
     /// The provider's ID of the call.
     pub tool_call_id: String,
@@ -62,7 +62,7 @@ pub struct ToolCallReport {
     pub tool_name: String,
     /// Arguments as the tool ran with them.
     #[napi(ts_type = "unknown")]
-    pub args: Value,
+    pub args: Json,
     /// Whether it failed.
     pub is_error: bool,
     /// The text that it showed, from tools that list or search files and from shells, failed commands included. Files that it
@@ -194,7 +194,7 @@ impl Session {
             session.record_tool_call(&FinishedToolCall {
                 call: report.tool_call_id,
                 tool: report.tool_name,
-                args: report.args,
+                args: report.args.0,
                 is_error: report.is_error,
                 text: report.text.unwrap_or_default(),
             })

@@ -115,8 +115,9 @@ fn setting_value(found: settings::SettingValue) -> Value {
 
 /// Settings that a caller passes, complete or in part, combined with those that the environment
 /// sets for one session.
-pub(super) fn settings_from(value: Option<Value>) -> Result<Settings> {
-    let settings = value.map_or_else(|| Ok(Settings::default()), Settings::from_json)?;
+pub(super) fn settings_from(value: Option<Json>) -> Result<Settings> {
+    let settings =
+        value.map_or_else(|| Ok(Settings::default()), |Json(value)| Settings::from_json(value))?;
     settings.in_environment(&|name| std::env::var(name).ok())
 }
 

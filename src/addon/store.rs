@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
-use serde_json::Value;
 
-use super::argument::Given;
+use super::argument::{Given, Json};
 use super::blocking::{Blocking, blocking};
 use super::settings::settings_from;
 use super::trackings::Trackings;
@@ -20,7 +19,7 @@ use settings::{StorePlace, store_place};
 pub(super) const OPENING: u32 = 5;
 
 /// Where a store is.
-#[napi(object)]
+#[napi(object, object_to_js = false)]
 #[derive(Default)]
 pub struct StoreOptions {
     /// A file, or `:memory:`. Default: `PALIMPSEST_STORE`, else the setting `store`, else
@@ -28,7 +27,7 @@ pub struct StoreOptions {
     pub path: Option<String>,
     /// Settings, complete or in part. `store` says where the store is; others, how names are resolved and files indexed.
     #[napi(ts_type = "Partial<Settings>")]
-    pub settings: Option<Value>,
+    pub settings: Option<Json>,
     /// The agent's folder, which a relative path in the settings counts from.
     pub agent_dir: Option<String>,
     /// Whether to create a store that does not exist, instead of rejecting with `STORE_UNAVAILABLE`. Default: `true`.

@@ -190,31 +190,10 @@ export interface Hazards {
   version: 3;
   /** What they are learned from: sessions, their calls, and how well each model tells what is needed from the rest. */
   learned: { sessions: number; calls: number; outputs: HazardQuality; steps: HazardQuality };
-  /** Weights of the logarithm of the chance that a call needs an output. */
-  outputs: {
-    base: number;
-    read: number;
-    listing: number;
-    fromStart: number;
-    tokens: number;
-    stepsSince: number;
-    turnsSince: number;
-    timesNeeded: number;
-    lateNeeds: number;
-  };
+  /** Weights of the logarithm of the chance that a call needs an output, by the names of features (docs/policy.md, *Learned weights*). */
+  outputs: Record<string, number>;
   /** The same for a step. */
-  steps: {
-    base: number;
-    edit: number;
-    write: number;
-    failed: number;
-    argumentTokens: number;
-    stepsSince: number;
-    earlierTurn: number;
-    timesNeeded: number;
-    stepsSinceNeeded: number;
-    lateOwnNeeds: number;
-  };
+  steps: Record<string, number>;
 }
 
 /** Quality of weights: the number of `needs` that they are learned from, and the area under the ROC curve (0.5: chance, 1: perfect). */
