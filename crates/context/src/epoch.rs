@@ -296,13 +296,14 @@ fn paid(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     })
 }
 
-/// Cache reads are free, so removing content saves only room and the cost of a lost cache. That is
-/// worth rewriting the end of the request if the first token still comes soon and less is written
-/// again than leaves.
+/// Cache reads are free, so removing content saves only room and the cost of a lost cache. Where room
+/// gets short, that is worth rewriting the end of the request if the first token still comes soon
+/// and less is written again than leaves.
 fn soon(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     let most = terms.first_token_tokens?;
     let is_bound = terms.rules.bound_thinking || terms.rules.positional_ids;
-    if !terms.warm || (is_bound && !standing.begins_turn()) {
+    let has_room = terms.marks.is_some_and(|marks| standing.total() < marks.high / 2);
+    if !terms.warm || has_room || (is_bound && !standing.begins_turn()) {
         return None;
     }
     let items = standing.cold_behind(0);
