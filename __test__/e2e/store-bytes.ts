@@ -21,7 +21,9 @@ export function* valuesOf(path: string): Generator<Buffer> {
   try {
     const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
     for (const { name } of tables) {
-      for (const row of database.prepare(`SELECT * FROM "${name}"`).iterate()) {
+      const rows = database.prepare(`SELECT * FROM "${name}"`);
+      rows.setReadBigInts(true);
+      for (const row of rows.iterate()) {
         for (const value of Object.values(row)) {
           if (typeof value === "string" || value instanceof Uint8Array) {
             yield Buffer.from(value as string);

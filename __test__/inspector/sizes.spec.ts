@@ -45,7 +45,7 @@ test("each call has the same size in its view, ledger and charts", async () => {
 test("plain's request fits its window, unlike the host's list", async () => {
   const { call } = await answers.call(made.session, last);
   expect(session.ledger.plainCompactions).toBeGreaterThan(0);
-  const room = 48_000 - 16_384;
+  const room = 56_000 - 16_384;
   expect(call.plainTokens).toBeGreaterThan(room);
   expect(call.size?.plain).toBeLessThanOrEqual(room);
 });

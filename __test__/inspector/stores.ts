@@ -63,7 +63,7 @@ export async function narrowStore(folder: string): Promise<Made> {
   const path = join(folder, "store.sqlite");
   const store = await openStore({ path });
   const host = await startWork(store, join(folder, "project"));
-  host.model = { ...host.model, contextWindow: 48_000 };
+  host.model = { ...host.model, contextWindow: 56_000 };
   const session = await playWork(host, 6);
   await store.close();
   return { path, session };

@@ -74,7 +74,8 @@ describe.skipIf(noBrowser)("a session's charts", () => {
     const page = await open(url + session);
     await chart(page).focus();
     await page.keyboard.press("Home");
-    for (let step = 0; step < 14; step += 1) {
+    const readout = page.locator(".readout");
+    for (let step = 1; step < calls && !(await readout.textContent())?.includes("Epoch: "); step += 1) {
       await page.keyboard.press("ArrowRight");
     }
     await page
@@ -146,7 +147,7 @@ describe.skipIf(noBrowser)("a call", () => {
     await page.getByText("hash checked").waitFor();
     const text = (await page.locator("main").textContent()) ?? "";
     expect(text).toContain("this line stands for it");
-    expect(text).toContain("since call 15, when epoch 1 began");
+    expect(text).toMatch(/since call \d+, when epoch 1 began/);
     expect(text).toContain("$0.0");
   });
 
@@ -167,7 +168,10 @@ describe.skipIf(noBrowser)("a call", () => {
       .first()
       .click();
     await page.getByRole("heading", { level: 1, name: "bin/commands/sessions.js" }).waitFor();
-    await page.getByRole("link", { name: "15", exact: true }).click();
-    await heading(page, 15);
+    const link = page.getByRole("link", { name: /^\d+$/ }).first();
+    const number = Number(await link.textContent());
+    expect(number).toBeGreaterThan(1);
+    await link.click();
+    await heading(page, number);
   });
 });

@@ -20,7 +20,8 @@ const label = { height: 13, width: 110 };
  */
 export function curvePicture(panels) {
   const drawn = panels.map((panel, at) => `<g transform="translate(${at * width},0)">${drawPanel(panel)}</g>`);
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${panels.length * width} ${height}" font-family="sans-serif" font-size="11">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${panels.length * width} ${height}" font-family="sans-serif" font-size="11" role="img">
+<title>Bill against the share of calls that miss something</title>
 <rect width="100%" height="100%" fill="#fff"/>
 ${drawn.join("\n")}
 </svg>

@@ -228,7 +228,7 @@ fn a_backup_beside_a_session_is_a_whole_store_of_one_moment() {
             again.close().unwrap();
         }
     });
-    assert_eq!(store.backup(Path::new("/dev/stdout")).unwrap_err().code(), "INVALID_ARGUMENT");
+    assert_eq!(store.backup(Path::new("/dev/null")).unwrap_err().code(), "INVALID_ARGUMENT");
     let left = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(left.filter(|name| name.to_string_lossy().ends_with(".new")).count() == 0);
 }

@@ -1,6 +1,8 @@
 //! Carries over what a person chose to forget, to the shared store and from it. Must not decide
 //! what is forgotten.
 
+use std::collections::BTreeSet;
+
 use super::state::State;
 use super::{Connected, Pushed, Sharing};
 use base::error::{Error, Result};
@@ -18,13 +20,15 @@ impl Sharing {
         progress: OnProgress<'_>,
     ) -> Result<()> {
         let after = State::read(&self.local, shared.store.id())?.replaced;
+        // One act is noted in several turns.
+        let mut reached = BTreeSet::new();
         for (number, replaced) in self.local.upkeep("sharing")?.replaced(after)? {
             let mut objects = Vec::new();
             for id in &replaced.forgotten {
                 objects.extend(self.local.get(id, AsOf::Latest)?);
             }
             shared.backend.forget(&objects, &replaced.banned)?;
-            let mut changed = std::collections::BTreeSet::new();
+            let mut changed = BTreeSet::new();
             for id in &replaced.changed {
                 if shared.store.get(id, AsOf::Latest)?.is_some() {
                     changed.insert(id.clone());
@@ -34,7 +38,9 @@ impl Sharing {
             for id in &changed {
                 self.send(shared, self.whole(id)?)?;
             }
-            pushed.forgotten += (objects.len() + changed.len()) as u64;
+            reached.extend(objects.into_iter().map(|version| version.envelope.id));
+            reached.extend(changed);
+            pushed.forgotten = reached.len() as u64;
             progress(Progress { stage: Stage::Sending, done: pushed.forgotten, of: None })?;
             let state = State::read(&self.local, shared.store.id())?;
             State { replaced: number, ..state }.write(&self.local, shared.store.id())?;
