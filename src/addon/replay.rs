@@ -19,7 +19,7 @@ use replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
 use replay::options::{Replaying, Sender};
 use replay::recorded::Follows;
 use replay::report::{BillReport, FileReport};
-use replay::run::{foreseen_recorded, replay_recorded};
+use replay::run::replay_recorded;
 use replay::transcript::Transcript;
 use replay::transcript::find::{Found, find};
 
@@ -152,11 +152,7 @@ fn replayed(
     let (replaying, prices) = replaying(options, known)?;
     let mut transcript = read()?;
     transcript.name = name.unwrap_or(transcript.name);
-    let mut report = replay_recorded(&transcript, &replaying, follows, &prices)?;
-    if oracle {
-        report.oracle = Some(foreseen_recorded(&transcript, &replaying, follows)?);
-    }
-    Ok(report)
+    replay_recorded(&transcript, &replaying, follows, &prices, oracle)
 }
 
 /// Joins the results of transcripts that were replayed with these options into one report. Requests that Codex copied from one of them

@@ -6,7 +6,6 @@
 use serde::Serialize;
 
 use super::excerpt::{self, NamedLines};
-use super::ledger::RESERVED_TOKENS;
 use base::object::{Handle, quote};
 use session::{LineRange, Numbering, Piece, join_pieces};
 
@@ -58,13 +57,6 @@ pub enum CompactionAnswer {
     Cancel,
     /// Compact with this summary instead of its own.
     Summary(String),
-}
-
-/// Most tokens of a request, in the provider's count, system prompt and tools included: above it,
-/// the model has little room to answer. `reserved`: what the host keeps free of the window. In a
-/// small window that can only be a part, as in `Marks::of`.
-pub fn most_tokens(window: u64, reserved: Option<u64>) -> u64 {
-    window - reserved.unwrap_or(RESERVED_TOKENS).min(window / 4)
 }
 
 /// The compactions cancelled in a row.
@@ -242,13 +234,6 @@ fn beginning(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_host_keeps_no_more_of_a_small_window_than_a_part() {
-        assert_eq!(most_tokens(200_000, None), 183_616);
-        assert_eq!(most_tokens(200_000, Some(60_000)), 150_000);
-        assert_eq!(most_tokens(16_000, Some(16_384)), 12_000);
-    }
 
     #[test]
     fn a_host_without_small_requests_may_compact_after_some_calls() {

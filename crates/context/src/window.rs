@@ -41,7 +41,7 @@ impl Marks {
     /// to compact as long as the model has room to answer.
     pub fn of(window: u64, reserved: u64, filling: Filling) -> Self {
         let Filling { share, step, asks } = filling;
-        let most = window - reserved.min(window / 4);
+        let most = most_tokens(window, reserved);
         let threshold = window - reserved.min(window / 2);
         let is_ours = asks && threshold < most;
         let full = if is_ours { most } else { threshold - step.min(threshold / 2) };
@@ -58,6 +58,12 @@ impl Marks {
             ..self
         }
     }
+}
+
+/// Most tokens of a request of which the host keeps this much of the window free: above it, the model
+/// has little room to answer. In a small window only a part can be kept free.
+pub fn most_tokens(window: u64, reserved: u64) -> u64 {
+    window - reserved.min(window / 4)
 }
 
 /// Tokens of the results in the largest of the newest steps, at the host's own sizes.
@@ -85,6 +91,13 @@ mod tests {
 
     fn of(window: u64, step: u64, asks: bool) -> Marks {
         Marks::of(window, 16_384, Filling { share: 0.7, step, asks })
+    }
+
+    #[test]
+    fn a_host_keeps_no_more_of_a_small_window_than_a_part() {
+        assert_eq!(most_tokens(200_000, 16_384), 183_616);
+        assert_eq!(most_tokens(200_000, 60_000), 150_000);
+        assert_eq!(most_tokens(16_000, 16_384), 12_000);
     }
 
     #[test]

@@ -120,15 +120,16 @@ impl<'a> RuledHost<'a> {
             sent: Vec::new(),
             seen: 0,
         };
-        host.sizes = given.iter().enumerate().map(|(at, json)| host.size(at, json)).collect();
+        host.sizes =
+            parsed.iter().enumerate().map(|(at, message)| host.size(at, message)).collect();
         host
     }
 
     /// The size of a message that goes out as this.
-    fn size(&self, at: usize, json: &str) -> Sized {
-        let counter = self.playing.counter;
-        let hidden = self.hidden.get(at).copied().unwrap_or(0) * counter.units_per_token();
-        let sized = sized(json, counter);
+    fn size(&self, at: usize, message: &MeasuredMessage) -> Sized {
+        let unit = self.playing.counter.units_per_token();
+        let hidden = self.hidden.get(at).copied().unwrap_or(0) * unit;
+        let sized = sized(message);
         Sized { units: sized.units + hidden, ..sized }
     }
 
@@ -227,7 +228,7 @@ impl<'a> RuledHost<'a> {
 
     fn replace(&mut self, at: usize, json: String) {
         if self.cut.get(&at) != Some(&json) {
-            self.sizes[at] = self.size(at, &json);
+            self.sizes[at] = self.size(at, &MeasuredMessage::parse(&json, self.playing.counter));
             self.cut.insert(at, json);
         }
     }

@@ -20,9 +20,10 @@ use base::error::{Error, Result};
 use base::object::Timestamp;
 use config::Settings;
 use context::host::HostMessage;
-use context::host_compaction::most_tokens;
+use context::ledger::RESERVED_TOKENS;
 use context::tokens::Counter;
 use context::view::{HostEdit, Inserted, read_edits};
+use context::window::most_tokens;
 use live::{CallInfo, Files, HostList, LiveSession, Notice, OpenSession, Transformed, hazards_of};
 use session::{SUMMARY_TOKENS, Session};
 use store::Store;
@@ -261,11 +262,16 @@ impl<'a> Host<'a> {
         let counter = self.playing.counter;
         let tokens = self.playing.fixed_tokens + self.live.status().window_tokens;
         let units = tokens * counter.units_per_token();
-        if units <= most_tokens(self.playing.window_tokens?, None) * counter.units_per_token() {
+        if units
+            <= most_tokens(self.playing.window_tokens?, RESERVED_TOKENS) * counter.units_per_token()
+        {
             return None;
         }
-        let sizes: Vec<Sized> =
-            self.list.iter().map(|listed| sized(self.json(listed), counter)).collect();
+        let sizes: Vec<Sized> = self
+            .list
+            .iter()
+            .map(|listed| sized(&MeasuredMessage::parse(self.json(listed), counter)))
+            .collect();
         let first = compaction::first_kept(&sizes, counter)?;
         let dropped = sizes[..first].iter().map(|message| message.units).sum();
         let time = HostMessage::parse(self.json(&self.list[first]), counter).key.timestamp;
@@ -319,8 +325,7 @@ impl<'a> Host<'a> {
     }
 }
 
-pub(super) fn sized(json: &str, counter: Counter) -> Sized {
-    let message = MeasuredMessage::parse(json, counter);
+pub(super) fn sized(message: &MeasuredMessage) -> Sized {
     Sized { units: message.units, is_result: message.speaker() == Speaker::Tool }
 }
 

@@ -13,7 +13,7 @@ use super::options::Replaying;
 use super::report::CallReport;
 use super::report::counted::{Counted, RecordedReport};
 use super::transcript::Transcript;
-use config::Prices;
+use config::{Prices, as_f64, scaled};
 use context::ledger::RESERVED_TOKENS;
 use context::tokens::Counter;
 
@@ -165,8 +165,8 @@ impl Recorded {
             compacted_at: self.compacted_at,
             scale: self.scale,
             window: replaying.window_tokens,
-            fixed_tokens: rounded(tokens(replaying.host_tokens) * self.scale),
-            hidden_tokens: rounded(tokens(self.hidden.iter().sum()) * self.scale),
+            fixed_tokens: scaled(replaying.host_tokens, self.scale),
+            hidden_tokens: scaled(self.hidden.iter().sum(), self.scale),
             from: self.span.map(|(from, _)| from),
             to: self.span.map(|(_, to)| to),
             ..RecordedReport::default()
@@ -174,10 +174,10 @@ impl Recorded {
         for (usage, call) in self.usage.iter().zip(series) {
             let Some(usage) = usage else { continue };
             let (read, write) = replaying.prices.at(usage.sent());
-            let cost = tokens(usage.input)
-                + tokens(usage.cache_read) * read
-                + tokens(usage.cache_write) * write;
-            let (sent, output) = (tokens(usage.sent()), tokens(usage.output));
+            let cost = as_f64(usage.input)
+                + as_f64(usage.cache_read) * read
+                + as_f64(usage.cache_write) * write;
+            let (sent, output) = (as_f64(usage.sent()), as_f64(usage.output));
             let counted = Counted { tokens: sent, output, cost };
             found.add(&counted, call.plain.tokens * self.scale);
             call.recorded = Some(counted);
@@ -270,7 +270,7 @@ impl Sizing {
         let usage = usage.filter(|usage| is_count(*usage, before));
         let sent = usage.map(Usage::sent);
         let has_shrunk = sent.zip(self.last).is_some_and(|(sent, last)| {
-            last >= SMALL_REQUEST && tokens(sent) < COMPACTED * tokens(last)
+            last >= SMALL_REQUEST && as_f64(sent) < COMPACTED * as_f64(last)
         });
         let is_summed = std::mem::take(&mut self.is_summed);
         if let Some(sent) = sent.filter(|_| has_shrunk && !is_summed) {
@@ -314,7 +314,7 @@ fn scale(requests: &[Request]) -> f64 {
             let answer = usage.output.max(one.shown);
             let grown = after.sent().checked_sub(usage.sent() + answer)?;
             let is_telling = !next.is_compacted && counted >= TELLING;
-            is_telling.then(|| tokens(grown) / tokens(counted))
+            is_telling.then(|| as_f64(grown) / as_f64(counted))
         })
         .collect();
     if found.len() < TELLING_PAIRS {
@@ -328,7 +328,7 @@ fn scale(requests: &[Request]) -> f64 {
 fn fixed(requests: &[Request], scale: f64) -> Option<u64> {
     let mut before = requests.iter().take_while(|request| !request.is_compacted);
     let (usage, before) = before.find_map(|request| Some((request.usage?, request.before)))?;
-    Some(rounded(tokens(usage.sent()) / scale).saturating_sub(before))
+    Some(rounded(as_f64(usage.sent()) / scale).saturating_sub(before))
 }
 
 /// Thinking without a text: what an answer's output has beyond what it shows, as far as the next
@@ -341,7 +341,7 @@ fn hidden(requests: &[Request], scale: f64, messages: usize) -> Vec<u64> {
         if next.is_compacted {
             continue;
         }
-        let ours = |count: u64| rounded(tokens(count) / scale);
+        let ours = |count: u64| rounded(as_f64(count) / scale);
         let grown = ours(after.sent().saturating_sub(usage.sent()));
         let counted = next.before.saturating_sub(one.before);
         let unseen = ours(usage.output).saturating_sub(one.shown);
@@ -357,11 +357,6 @@ fn hidden(requests: &[Request], scale: f64, messages: usize) -> Vec<u64> {
 )]
 fn rounded(count: f64) -> u64 {
     count.round() as u64
-}
-
-#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
-fn tokens(count: u64) -> f64 {
-    count as f64
 }
 
 #[cfg(test)]
@@ -395,7 +390,7 @@ mod tests {
         let recorded = Recorded::of(&session(12), Counter::Characters);
         assert!((recorded.scale - 1.5).abs() < 0.01, "{}", recorded.scale);
         let near = |ours: u64, expected: f64| {
-            let theirs = tokens(ours) * recorded.scale;
+            let theirs = as_f64(ours) * recorded.scale;
             assert!((theirs - expected).abs() < 0.02 * expected, "{theirs} is not {expected}");
         };
         near(recorded.fixed_tokens.unwrap(), 9_000.0);

@@ -23,7 +23,7 @@ pub fn replay(transcript: &Transcript, replaying: &Replaying) -> Result<FileRepo
 }
 
 /// Replays a transcript with the options that it records, as far as they follow it. `prices`: name
-/// of the price table of the others.
+/// of the price table of the others. `oracle`: whether to add what foresight would cost.
 ///
 /// # Errors
 /// As [`replay`].
@@ -32,6 +32,7 @@ pub fn replay_recorded(
     given: &Replaying,
     follows: Follows,
     prices: &str,
+    oracle: bool,
 ) -> Result<FileReport> {
     let recorded = Recorded::of(transcript, given.counter);
     let replaying = recorded.options(given, follows);
@@ -39,6 +40,7 @@ pub fn replay_recorded(
     let mut report = replay_with(transcript, &replaying, hidden)?;
     let prices = if follows.prices { recorded.prices } else { prices };
     report.recorded = recorded.report(&mut report.series, &replaying, prices);
+    report.oracle = oracle.then(|| foreseen_with(transcript, &replaying, hidden)).transpose()?;
     Ok(report)
 }
 
@@ -91,20 +93,6 @@ fn replay_with(
 /// Errors of the session.
 pub fn foreseen(transcript: &Transcript, replaying: &Replaying) -> Result<Foreseen> {
     foreseen_with(transcript, replaying, &[])
-}
-
-/// As [`foreseen`], with the options that the transcript records, as far as they follow it.
-///
-/// # Errors
-/// Errors of the session.
-pub fn foreseen_recorded(
-    transcript: &Transcript,
-    given: &Replaying,
-    follows: Follows,
-) -> Result<Foreseen> {
-    let recorded = Recorded::of(transcript, given.counter);
-    let hidden: &[u64] = if follows.sizes { &recorded.hidden } else { &[] };
-    foreseen_with(transcript, &recorded.options(given, follows), hidden)
 }
 
 fn foreseen_with(

@@ -9,8 +9,10 @@ use base::error::Result;
 use config::scaled;
 use context::host::HostMessage;
 use context::host_compaction::{
-    self, CompactionAnswer, HostCompaction, Leaves, Reason, Said, is_ours, most_tokens,
+    self, CompactionAnswer, HostCompaction, Leaves, Reason, Said, is_ours,
 };
+use context::ledger::RESERVED_TOKENS;
+use context::window::most_tokens;
 use context::{deeds, forms};
 use session::MessageKind;
 
@@ -47,7 +49,7 @@ impl LiveSession {
             Reason::Overflow if asked.retries => self.own_summary(&list, call, asked.kept_from),
             Reason::Threshold | Reason::Overflow => {
                 let Some(window) = call.context_window else { return Ok(CompactionAnswer::Host) };
-                let most = most_tokens(window, asked.reserved);
+                let most = most_tokens(window, asked.reserved.unwrap_or(RESERVED_TOKENS));
                 let cancels = self.next_tokens(&list, call)? <= most && self.may_cancel(most);
                 Ok(if cancels { CompactionAnswer::Cancel } else { CompactionAnswer::Host })
             }
