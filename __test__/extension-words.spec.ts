@@ -6,8 +6,8 @@ import { plainRequestText } from "../lib/plain-request.js";
 import { contextReport, settingsText } from "../lib/report.js";
 import { sharingLines, sharingMark, watchSharing } from "../lib/sharing.js";
 import { age, cameWith, dollars, shortCount } from "../lib/words.js";
-import type { Ledger, Session, SessionStatus } from "../pi-extension/addon.ts";
-import { adding } from "../pi-extension/completions.ts";
+import type { Ledger, Session, SessionSets, SessionStatus } from "../pi-extension/addon.ts";
+import { adding, setsWhileTyping } from "../pi-extension/completions.ts";
 import { offByError, offBySettings, swallowed } from "../pi-extension/live.ts";
 import { welcome } from "../pi-extension/welcome.ts";
 import { checkingLine, noticeOf, offLine, statusLine } from "../pi-extension/words.ts";
@@ -353,30 +353,43 @@ test("the row of a call says what came, not what was asked for", () => {
   );
 });
 
-test("a completion describes its name in one harmless line", async () => {
+test("a completion describes its name in one harmless line", () => {
   const index = [{ handle: "f1", path: `/p/a\u001b[31m\n${"b".repeat(200)}`, tool: null, type: "file", id: "x" }];
-  const session = { sets: async () => ({ index, active: [], pinned: [] }) } as unknown as Session;
-  const [item] = await nameItems({ session, cwd: "/q" }, "f", "all");
+  const sets = { index, active: [], pinned: [] } as unknown as SessionSets;
+  const [item] = nameItems("/q", sets, "f", "all");
   expect(item.name).toBe("f1");
   expect(item.description).toMatch(/^\/p\/a\\u001b\[31m\\u000ab+…$/);
 });
 
-test("a completion goes on from what was typed", async () => {
+test("a completion goes on from what was typed", () => {
   const file = (handle: string, path: string) => ({ handle, path, tool: null, type: "file", id: handle });
   const index = [
     file("f1", "/p/src/main.rs"),
     file("f2", "/p/f1.txt"),
     { ...file("t1", ""), path: null, tool: "bash", type: "toolcall" },
   ];
-  const session = { sets: async () => ({ index, active: ["f2"], pinned: [] }) } as unknown as Session;
-  const names = async (typed: string, of: "all" | "active" = "all") =>
-    (await nameItems({ session, cwd: "/p" }, typed, of)).map(({ name }) => name);
-  expect(await names("ma")).toEqual(["src/main.rs"]);
-  expect(await names("ain")).toEqual([]);
-  expect(await names("/p/s")).toEqual(["/p/src/main.rs"]);
-  expect(await names("f1")).toEqual(["f1.txt", "f1"]);
-  expect(await names("f", "active")).toEqual(["f2"]);
-  expect(await names("t")).toEqual(["t1"]);
+  const sets = { index, active: ["f2"], pinned: [] } as unknown as SessionSets;
+  const names = (typed: string, of: "all" | "active" = "all") =>
+    nameItems("/p", sets, typed, of).map(({ name }) => name);
+  expect(names("ma")).toEqual(["src/main.rs"]);
+  expect(names("ain")).toEqual([]);
+  expect(names("/p/s")).toEqual(["/p/src/main.rs"]);
+  expect(names("f1")).toEqual(["f1.txt", "f1"]);
+  expect(names("f", "active")).toEqual(["f2"]);
+  expect(names("t")).toEqual(["t1"]);
+});
+
+test("the objects of a session are asked for once while a line is typed", async () => {
+  let asked = 0;
+  const session = () => ({ sets: async () => ++asked }) as unknown as Session;
+  const one = session();
+  const first = setsWhileTyping(one, true);
+  expect(setsWhileTyping(one, false)).toBe(first);
+  expect(await setsWhileTyping(one, true)).toBe(2);
+  expect(await setsWhileTyping(session(), false)).toBe(3);
+  const broken = { sets: () => Promise.reject(new Error("no disk")) } as unknown as Session;
+  await expect(setsWhileTyping(broken, false)).rejects.toThrow("no disk");
+  expect(await setsWhileTyping(one, false)).toBe(4);
 });
 
 test("nothing is offered in the place of what is whole", () => {

@@ -118,13 +118,13 @@ export async function whyText({ session, store, host, isConfined }, name) {
 /**
  * Names of objects that go on from what was typed, the newest first: handles, and paths that have it at the start of a part. Of all, or
  * of those in a set.
- * @param {Pick<Opened, "session" | "cwd">} opened
+ * @param {string} cwd
+ * @param {SessionSets} sets
  * @param {string} typed
  * @param {"all" | "active" | "pinned"} of
- * @returns {Promise<{ name: string, description: string }[]>}
+ * @returns {{ name: string, description: string }[]}
  */
-export async function nameItems({ session, cwd }, typed, of) {
-  const sets = await session.sets();
+export function nameItems(cwd, sets, typed, of) {
   /** @param {SessionSets["index"][number]} object */
   const isIn = ({ handle }) =>
     of === "all" || sets[of].includes(handle) || (of === "pinned" && sets.pinnedWithoutRoom?.includes(handle) === true);

@@ -19,7 +19,7 @@ import { contextReport, type ShownSetting, settingsText, sharingSection } from "
 import { name } from "../lib/terminal.js";
 import { windowParts } from "../lib/window.js";
 import type { Settings, SettingValue } from "./addon.ts";
-import { adding, type Offered } from "./completions.ts";
+import { adding, type Offered, setsWhileTyping } from "./completions.ts";
 import { describe, tell } from "./failures.ts";
 import { type Choices, choosable, chosen, isChoice, type Live, type Off } from "./live.ts";
 import { modelInUse } from "./observe.ts";
@@ -281,12 +281,15 @@ export async function completions(host: ContextHost, typed: string): Promise<Off
   }
   const current = host.current;
   const completes = parts.get(name)?.completes;
-  if (current === undefined || completes === undefined || given === "") {
+  if (current === undefined || completes === undefined) {
     return null;
   }
   const names =
     typeof completes === "string"
-      ? await nameItems(current, given, completes).catch(() => [])
+      ? await setsWhileTyping(current.session, given === "").then(
+          (sets) => nameItems(current.cwd, sets, given, completes),
+          () => [],
+        )
       : completes.filter((word) => word.startsWith(given)).map((word) => ({ name: word, description: undefined }));
   return adding(
     typed,
