@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use super::argument::Given;
-use super::blocking::{Answer, Blocking, answering, blocking};
+use super::blocking::{Answer, Promised, answering, blocking};
 use super::maintenance::Maintenance;
 use base::object::ObjectId;
 use redact;
@@ -18,7 +17,7 @@ use store::{ArchiveScope, ExportOptions, ImportOptions};
 ///
 /// Rejects with `NOT_PRIVATE` for a file of another user, and with `FILE` if a FIFO, a folder or the like has the name.
 #[napi(ts_args_type = "path: string, text: string", ts_return_type = "Promise<void>")]
-pub fn write_private(path: Given<String>, text: Given<String>) -> AsyncTask<Blocking<()>> {
+pub fn write_private(path: Given<String>, text: Given<String>) -> Promised<()> {
     blocking(move || {
         files::write_output(Path::new(&path.named("path")?), text.named("text")?.as_bytes())
     })
@@ -53,7 +52,7 @@ pub struct ImportArchiveOptions {
 /// A text in which what looks like a secret is replaced by `[redacted:RULE]`, as in an archive written with `redact`. For logs and
 /// reports.
 #[napi(ts_args_type = "text: string", ts_return_type = "Promise<string>")]
-pub fn without_secrets(text: Given<String>) -> AsyncTask<Blocking<String>> {
+pub fn without_secrets(text: Given<String>) -> Promised<String> {
     blocking(move || {
         let text = text.named("text")?;
         Ok(redact::redact_text(&text).text.unwrap_or(text))
@@ -64,7 +63,7 @@ pub fn without_secrets(text: Given<String>) -> AsyncTask<Blocking<String>> {
 /// replaced wherever it stands: in names of members, in JSON inside of strings, and where it was cut. A member `diff` is a unified
 /// difference.
 #[napi(ts_args_type = "json: string", ts_return_type = "Promise<string>")]
-pub fn document_without_secrets(json: Given<String>) -> AsyncTask<Blocking<String>> {
+pub fn document_without_secrets(json: Given<String>) -> Promised<String> {
     blocking(move || {
         let json = json.named("json")?;
         Ok(redact::redact_document(&json).unwrap_or(json))
@@ -81,10 +80,7 @@ impl Maintenance {
         ts_args_type = "options: ExportArchiveOptions",
         ts_return_type = "Promise<ExportedArchive>"
     )]
-    pub fn export_archive(
-        &self,
-        options: Given<ExportArchiveOptions>,
-    ) -> AsyncTask<Blocking<Answer>> {
+    pub fn export_archive(&self, options: Given<ExportArchiveOptions>) -> Promised<Answer> {
         let core = self.core.clone();
         answering(move || {
             let options = options.named("options")?;
@@ -106,7 +102,7 @@ impl Maintenance {
     ///
     /// Rejects with `INVALID_ARGUMENT`, `NOT_PRIVATE`, `FILE`, `NO_SPACE`, `CLOSED`, and with `STORE_CORRUPT` if the store is damaged.
     #[napi(ts_args_type = "path: string", ts_return_type = "Promise<Backup>")]
-    pub fn backup(&self, path: Given<String>) -> AsyncTask<Blocking<Answer>> {
+    pub fn backup(&self, path: Given<String>) -> Promised<Answer> {
         let core = self.core.clone();
         answering(move || core.backup(Path::new(&path.named("path")?)))
     }
@@ -124,10 +120,7 @@ impl Maintenance {
         ts_args_type = "options: ImportArchiveOptions",
         ts_return_type = "Promise<ImportedArchive>"
     )]
-    pub fn import_archive(
-        &self,
-        options: Given<ImportArchiveOptions>,
-    ) -> AsyncTask<Blocking<Answer>> {
+    pub fn import_archive(&self, options: Given<ImportArchiveOptions>) -> Promised<Answer> {
         let core = self.core.clone();
         let settings = Arc::clone(&self.settings);
         answering(move || {

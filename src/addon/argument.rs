@@ -20,6 +20,13 @@ impl<T> Given<T> {
     }
 }
 
+impl<T: Default> Given<Option<T>> {
+    /// As [`Given::named`], with the default for what is left out.
+    pub(super) fn or_default(self, argument: &str) -> Result<T> {
+        self.named(argument).map(Option::unwrap_or_default)
+    }
+}
+
 impl<T: FromNapiValue + ValidateNapiValue> FromNapiValue for Given<T> {
     #[expect(unsafe_code, reason = "the trait's signature")]
     unsafe fn from_napi_value(env: sys::napi_env, value: sys::napi_value) -> napi::Result<Self> {

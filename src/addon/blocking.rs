@@ -20,17 +20,20 @@ pub struct Blocking<T> {
     error: Option<Error>,
 }
 
+/// A promise in JavaScript that a worker thread settles.
+pub type Promised<T> = AsyncTask<Blocking<T>>;
+
 /// Runs `work` on a worker thread, and settles the promise with its result.
 pub fn blocking<T: Send + 'static + ToNapiValue + TypeName>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> AsyncTask<Blocking<T>> {
+) -> Promised<T> {
     AsyncTask::new(Blocking { work: Some(Box::new(work)), error: None })
 }
 
 /// As [`blocking`], with the result as the [`Answer`] that serde makes of it.
 pub fn answering<T: Serialize>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> AsyncTask<Blocking<Answer>> {
+) -> Promised<Answer> {
     blocking(move || Answer::of(&work()?))
 }
 

@@ -1,11 +1,10 @@
 //! Recorded calls: what the model saw, and how two calls differ.
 
-use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Answer, Blocking, answering};
+use super::blocking::{Answer, Promised, answering};
 use super::recorded::recorded;
 use super::store::Store;
 use base::error::{Error, Result};
@@ -63,11 +62,11 @@ impl Store {
         &self,
         session: Given<String>,
         options: Given<Option<CallOptions>>,
-    ) -> AsyncTask<Blocking<Answer>> {
+    ) -> Promised<Answer> {
         let store = self.core.clone();
         answering(move || {
             let session = find_session(&store, &session.named("session")?)?;
-            let options = options.named("options")?.unwrap_or_default();
+            let options = options.or_default("options")?;
             inspected(&store, &session, options.call).map(|call| recorded(&call))
         })
     }
@@ -83,11 +82,11 @@ impl Store {
         &self,
         session: Given<String>,
         options: Given<Option<ComparisonOptions>>,
-    ) -> AsyncTask<Blocking<Answer>> {
+    ) -> Promised<Answer> {
         let store = self.core.clone();
         answering(move || {
             let session = find_session(&store, &session.named("session")?)?;
-            let options = options.named("options")?.unwrap_or_default();
+            let options = options.or_default("options")?;
             let against = against(options.against.as_deref())?;
             let number = numbered(&store, &session, options.call)?;
             inspect_beside(&store, &session, number, against).map(|beside| compared(&beside))
@@ -108,7 +107,7 @@ impl Store {
         &self,
         session: Given<String>,
         options: Given<CallRange>,
-    ) -> AsyncTask<Blocking<Answer>> {
+    ) -> Promised<Answer> {
         let store = self.core.clone();
         answering(move || {
             let session = find_session(&store, &session.named("session")?)?;
@@ -135,7 +134,7 @@ impl Store {
         session: Given<String>,
         from: Given<u32>,
         to: Given<u32>,
-    ) -> AsyncTask<Blocking<Answer>> {
+    ) -> Promised<Answer> {
         let store = self.core.clone();
         answering(move || {
             let session = find_session(&store, &session.named("session")?)?;

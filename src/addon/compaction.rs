@@ -1,10 +1,9 @@
 //! Asks what a host that is about to compact should do. Must not decide it.
 
-use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use super::argument::Given;
-use super::blocking::{Answer, Blocking};
+use super::blocking::{Answer, Promised};
 use super::crossing::call_info;
 use super::session::Session;
 use base::error::{Error, Result};
@@ -37,7 +36,7 @@ impl Session {
         messages: String,
         call: String,
         compaction: Given<HostCompaction>,
-    ) -> AsyncTask<Blocking<Answer>> {
+    ) -> Promised<Answer> {
         self.answer(move |session| {
             let asked = asked(&compaction.named("compaction")?)?;
             session.answer_compaction(&messages, &call_info(&call)?, &asked)

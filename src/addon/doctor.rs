@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Answer, Blocking, answering, blocking};
+use super::blocking::{Answer, Promised, answering, blocking};
 use super::maintenance::Maintenance;
 use store::doctor;
 
@@ -23,7 +22,7 @@ use store::doctor;
     ts_args_type = "path: string, deep?: boolean | undefined | null",
     ts_return_type = "Promise<DoctorReport>"
 )]
-pub fn doctor(path: Given<String>, deep: Given<Option<bool>>) -> AsyncTask<Blocking<Answer>> {
+pub fn doctor(path: Given<String>, deep: Given<Option<bool>>) -> Promised<Answer> {
     answering(move || {
         let deep = deep.named("deep")?.unwrap_or(true);
         doctor::check_file(Path::new(&path.named("path")?), deep).map(|report| reported(&report))
@@ -41,7 +40,7 @@ pub fn doctor(path: Given<String>, deep: Given<Option<bool>>) -> AsyncTask<Block
     ts_args_type = "path: string, force?: boolean | undefined | null",
     ts_return_type = "Promise<string>"
 )]
-pub fn set_aside(path: Given<String>, force: Given<Option<bool>>) -> AsyncTask<Blocking<String>> {
+pub fn set_aside(path: Given<String>, force: Given<Option<bool>>) -> Promised<String> {
     blocking(move || {
         let force = force.named("force")?.unwrap_or_default();
         let place = doctor::set_aside(Path::new(&path.named("path")?), force)?;
@@ -56,7 +55,7 @@ impl Maintenance {
     ///
     /// Rejects with `CLOSED`.
     #[napi(ts_return_type = "Promise<DoctorReport>")]
-    pub fn doctor(&self) -> AsyncTask<Blocking<Answer>> {
+    pub fn doctor(&self) -> Promised<Answer> {
         let core = self.core.clone();
         answering(move || doctor::check(&core).map(|report| reported(&report)))
     }

@@ -1,10 +1,9 @@
 //! Forgetting, garbage collection and statistics: methods of `Maintenance`.
 
-use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use super::argument::Given;
-use super::blocking::{Answer, Blocking, answering, present};
+use super::blocking::{Answer, Promised, answering, present};
 use super::maintenance::Maintenance;
 use base::object::{ObjectId, ObjectType, Timestamp, TxId};
 use serde_json::{Value, json};
@@ -46,11 +45,11 @@ impl Maintenance {
         &self,
         target: Given<String>,
         options: Given<Option<ForgetOptions>>,
-    ) -> AsyncTask<Blocking<Answer>> {
+    ) -> Promised<Answer> {
         let core = self.core.clone();
         answering(move || {
             let target = ObjectId::new(target.named("target")?);
-            let options = options.named("options")?.unwrap_or_default();
+            let options = options.or_default("options")?;
             let default = store::ForgetOptions::default();
             let options = store::ForgetOptions {
                 dry_run: options.dry_run.unwrap_or(default.dry_run),
@@ -69,17 +68,17 @@ impl Maintenance {
         ts_args_type = "options?: GcOptions | undefined | null",
         ts_return_type = "Promise<Garbage>"
     )]
-    pub fn gc(&self, options: Given<Option<GcOptions>>) -> AsyncTask<Blocking<Answer>> {
+    pub fn gc(&self, options: Given<Option<GcOptions>>) -> Promised<Answer> {
         let core = self.core.clone();
         answering(move || {
-            let options = options.named("options")?.unwrap_or_default();
+            let options = options.or_default("options")?;
             core.gc(options.dry_run.unwrap_or(true))
         })
     }
 
     /// Counts objects and measures the file. Reads every page of it.
     #[napi(ts_return_type = "Promise<StoreStats>")]
-    pub fn stats(&self) -> AsyncTask<Blocking<Answer>> {
+    pub fn stats(&self) -> Promised<Answer> {
         let core = self.core.clone();
         answering(move || core.stats().map(|stats| store_stats(&stats)))
     }

@@ -1,11 +1,10 @@
 //! Relations between objects for JavaScript: `links`, `backlinks`, `expand`.
 
-use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::{Map, Value, json};
 
 use super::argument::{Given, Json};
-use super::blocking::{Answer, Blocking, answering, present};
+use super::blocking::{Answer, Promised, answering, present};
 use super::names::Names;
 use super::query::as_of;
 use super::relation::{object_links, place, written};
@@ -91,11 +90,11 @@ impl Store {
         &self,
         name: Given<String>,
         options: Given<Option<LinksOptions>>,
-    ) -> AsyncTask<Blocking<Answer>> {
+    ) -> Promised<Answer> {
         let names = self.names();
         answering(move || {
             let name = name.named("name")?;
-            let LinksOptions { at, cwd } = options.named("options")?.unwrap_or_default();
+            let LinksOptions { at, cwd } = options.or_default("options")?;
             with_graph(&names, cwd, at, |graph, place| {
                 let id = place.find(&names.store, &name)?.id;
                 Ok(object_links(&graph.links(&id)?))
@@ -114,11 +113,11 @@ impl Store {
         &self,
         name: Given<String>,
         options: Given<Option<BacklinksOptions>>,
-    ) -> AsyncTask<Blocking<Answer>> {
+    ) -> Promised<Answer> {
         let names = self.names();
         answering(move || {
             let name = name.named("name")?;
-            let BacklinksOptions { at, cwd, part } = options.named("options")?.unwrap_or_default();
+            let BacklinksOptions { at, cwd, part } = options.or_default("options")?;
             let part = part.map(|part| part_of(&part)).transpose()?;
             with_graph(&names, cwd, at, |graph, place| {
                 let id = place.find(&names.store, &name)?.id;
@@ -137,11 +136,11 @@ impl Store {
         &self,
         names: Given<Vec<String>>,
         options: Given<Option<LinksOptions>>,
-    ) -> AsyncTask<Blocking<Answer>> {
+    ) -> Promised<Answer> {
         let known = self.names();
         answering(move || {
             let names = names.named("names")?;
-            let LinksOptions { at, cwd } = options.named("options")?.unwrap_or_default();
+            let LinksOptions { at, cwd } = options.or_default("options")?;
             with_graph(&known, cwd, at, |graph, place| {
                 let related = |name: &String| {
                     let id = place.find(&known.store, name)?.id;
@@ -158,7 +157,7 @@ impl Store {
     /// same answer. A static reference leads to its version, which is checked against its hash if contents or values are read.
     /// Targets that are missing, forgotten or unresolved are listed too.
     #[napi(ts_args_type = "options: ExpandOptions", ts_return_type = "Promise<Expanded>")]
-    pub fn expand(&self, options: Given<ExpandOptions>) -> AsyncTask<Blocking<Answer>> {
+    pub fn expand(&self, options: Given<ExpandOptions>) -> Promised<Answer> {
         let names = self.names();
         answering(move || {
             let mut options = options.named("options")?;

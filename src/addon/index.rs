@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use napi::Env;
-use napi::bindgen_prelude::{AsyncTask, Function};
+use napi::bindgen_prelude::Function;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Answer, Blocking, answering};
+use super::blocking::{Answer, Promised, answering};
 use super::progress::{Listener, listener, tell};
 use super::store::Store;
 use base::path::absolute_path;
@@ -50,12 +50,12 @@ impl Store {
         paths: Given<Vec<String>>,
         options: Given<Option<IndexOptions>>,
         on_progress: Given<Option<Function<'_, Answer, ()>>>,
-    ) -> napi::Result<AsyncTask<Blocking<Answer>>> {
+    ) -> napi::Result<Promised<Answer>> {
         let names = self.names();
         let settings = Arc::clone(&self.settings);
         let listener = listener(env, on_progress)?;
         Ok(answering(move || {
-            let options = options.named("options")?.unwrap_or_default();
+            let options = options.or_default("options")?;
             let place = names.place(options.cwd)?;
             let paths: Vec<PathBuf> =
                 paths.named("paths")?.iter().map(|path| absolute_path(path, &place.cwd)).collect();

@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde::Serialize;
 
 use super::argument::Given;
-use super::blocking::{Answer, Blocking, answering};
+use super::blocking::{Answer, Promised, answering};
 use base::error::{Error, Result};
 use context::hazard::Hazards;
 use replay::learn::{Samples, learned};
@@ -33,9 +32,9 @@ pub struct LearnOptions {
 pub fn learn_hazards(
     paths: Given<Vec<String>>,
     options: Given<Option<LearnOptions>>,
-) -> AsyncTask<Blocking<Answer>> {
+) -> Promised<Answer> {
     answering(move || {
-        let options = options.named("options")?.unwrap_or_default();
+        let options = options.or_default("options")?;
         let mut skipped = Vec::new();
         let samples = collected(&paths.named("paths")?, &mut skipped)?;
         let tested = options.tested.map(|paths| collected(&paths, &mut skipped)).transpose()?;

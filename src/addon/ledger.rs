@@ -1,10 +1,9 @@
 //! The ledger: records what providers report and what calls cost.
 
-use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use super::argument::Given;
-use super::blocking::{Answer, Blocking, answering};
+use super::blocking::{Answer, Promised, answering};
 use super::session::Session;
 use super::store::Store;
 use base::error::{Error, Result};
@@ -36,13 +35,13 @@ pub struct UsageReport {
 impl Session {
     /// See `Session.recordUsage` of `index.d.ts`.
     #[napi(ts_args_type = "report: UsageReport", ts_return_type = "Promise<void>")]
-    pub fn record_usage(&self, report: Given<UsageReport>) -> AsyncTask<Blocking<()>> {
+    pub fn record_usage(&self, report: Given<UsageReport>) -> Promised<()> {
         self.with(move |session| session.record_usage(reported(report.named("report")?)?))
     }
 
     /// See `Session.ledger` of `index.d.ts`.
     #[napi(ts_return_type = "Promise<Ledger>")]
-    pub fn ledger(&self) -> AsyncTask<Blocking<Answer>> {
+    pub fn ledger(&self) -> Promised<Answer> {
         self.answer(live::LiveSession::statement)
     }
 }
@@ -53,7 +52,7 @@ impl Store {
     ///
     /// `session`: as in `recordedCall`. Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME` and `FORGOTTEN`.
     #[napi(ts_args_type = "session: string", ts_return_type = "Promise<Ledger>")]
-    pub fn ledger(&self, session: Given<String>) -> AsyncTask<Blocking<Answer>> {
+    pub fn ledger(&self, session: Given<String>) -> Promised<Answer> {
         let store = self.core.clone();
         answering(move || {
             let session = live::find_session(&store, &session.named("session")?)?;

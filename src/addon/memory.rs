@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use napi::Env;
-use napi::bindgen_prelude::{AsyncTask, ClassInstance, ToNapiValue, TypeName};
+use napi::bindgen_prelude::{ClassInstance, ToNapiValue, TypeName};
 use napi_derive::napi;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::argument::{Given, Json};
-use super::blocking::{Answer, Blocking, answering, blocking, to_js};
+use super::blocking::{Answer, Promised, answering, blocking, to_js};
 use super::crossing::call_info;
 use super::session::Session;
 use super::store::Store;
@@ -79,7 +79,7 @@ impl Memory {
     pub(super) fn with<T: Send + 'static + ToNapiValue + TypeName>(
         &self,
         work: impl FnOnce(&mut memory::Memory) -> Result<T> + Send + 'static,
-    ) -> AsyncTask<Blocking<T>> {
+    ) -> Promised<T> {
         let core = Arc::clone(&self.core);
         blocking(move || work(&mut core.lock().unwrap_or_else(PoisonError::into_inner)))
     }
@@ -87,7 +87,7 @@ impl Memory {
     pub(super) fn answer<T: Serialize>(
         &self,
         work: impl FnOnce(&mut memory::Memory) -> Result<T> + Send + 'static,
-    ) -> AsyncTask<Blocking<Answer>> {
+    ) -> Promised<Answer> {
         let core = Arc::clone(&self.core);
         answering(move || work(&mut core.lock().unwrap_or_else(PoisonError::into_inner)))
     }
@@ -97,14 +97,14 @@ impl Memory {
 impl Memory {
     /// The pages, in the order in which the model reads them: by scope, file and line.
     #[napi(ts_return_type = "Promise<Array<MemoryPage>>")]
-    pub fn pages(&self) -> AsyncTask<Blocking<Answer>> {
+    pub fn pages(&self) -> Promised<Answer> {
         self.answer(|memory| Ok(memory.look().pages().map(page).collect::<Vec<_>>()))
     }
 
     /// What the system prompt is to say of memory, for a harness without a session: it changes whenever memory does. Resolves to null
     /// where memory is off. With a session call `Session.memorySection`.
     #[napi(ts_return_type = "Promise<MemorySection | null>")]
-    pub fn section(&self) -> AsyncTask<Blocking<Answer>> {
+    pub fn section(&self) -> Promised<Answer> {
         self.answer(|memory| Ok(memory.prompt(None)?.map(section)))
     }
 
@@ -158,7 +158,7 @@ impl Session {
         &self,
         memory: Given<ClassInstance<'_, Memory>>,
         call: String,
-    ) -> AsyncTask<Blocking<Answer>> {
+    ) -> Promised<Answer> {
         let shared = Arc::clone(&self.shared);
         let core = memory.named("memory").map(|memory| Arc::clone(&memory.core));
         answering(move || {
@@ -181,7 +181,7 @@ impl Session {
         &self,
         memory: Given<ClassInstance<'_, Memory>>,
         tool_call_id: Given<Option<String>>,
-    ) -> AsyncTask<Blocking<()>> {
+    ) -> Promised<()> {
         let shared = Arc::clone(&self.shared);
         let core = memory.named("memory").map(|memory| Arc::clone(&memory.core));
         blocking(move || {

@@ -3,12 +3,11 @@
 
 use std::path::Path;
 
-use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::{Given, Json};
-use super::blocking::{Answer, Blocking};
+use super::blocking::{Answer, Promised};
 use super::memory::{Memory, page};
 use memory::{CitedChange, CitedReport, Fact, StalePage, StaleReport};
 
@@ -35,7 +34,7 @@ impl Memory {
     ///
     /// Rejects with `INVALID_ARGUMENT`.
     #[napi(ts_args_type = "call: ObservedToolCall", ts_return_type = "Promise<void>")]
-    pub fn observe(&self, call: Given<ObservedToolCall>) -> AsyncTask<Blocking<()>> {
+    pub fn observe(&self, call: Given<ObservedToolCall>) -> Promised<()> {
         self.with(move |memory| {
             let ObservedToolCall { tool_name, args, cwd, is_error, is_stored } =
                 call.named("call")?;
@@ -47,7 +46,7 @@ impl Memory {
 
     /// Reports that the host compacted the conversation.
     #[napi(ts_return_type = "Promise<void>")]
-    pub fn compacted(&self) -> AsyncTask<Blocking<()>> {
+    pub fn compacted(&self) -> Promised<()> {
         self.with(|memory| {
             memory.compacted();
             Ok(())
@@ -56,7 +55,7 @@ impl Memory {
 
     /// The six memory faults with their numbers, in this session and in the traces.
     #[napi(ts_return_type = "Promise<Array<MemoryFaultCount>>")]
-    pub fn faults(&self) -> AsyncTask<Blocking<Answer>> {
+    pub fn faults(&self) -> Promised<Answer> {
         self.answer(|memory| {
             memory.look();
             Ok(memory.faults())
@@ -65,7 +64,7 @@ impl Memory {
 
     /// The traces of decisions and memory faults, the newest first. The oldest go where they take too much room.
     #[napi(ts_return_type = "Promise<Array<MemoryTrace>>")]
-    pub fn traces(&self) -> AsyncTask<Blocking<Answer>> {
+    pub fn traces(&self) -> Promised<Answer> {
         self.answer(|memory| Ok(memory.traces()))
     }
 
@@ -73,19 +72,19 @@ impl Memory {
     ///
     /// Rejects with `NO_TRACE`.
     #[napi(ts_args_type = "id: string", ts_return_type = "Promise<MemoryTrace>")]
-    pub fn trace(&self, id: Given<String>) -> AsyncTask<Blocking<Answer>> {
+    pub fn trace(&self, id: Given<String>) -> Promised<Answer> {
         self.answer(move |memory| memory.trace_of(&id.named("id")?))
     }
 
     /// Pages that a person may want to look at: those whose cited files changed first, then the oldest. Changes nothing.
     #[napi(ts_return_type = "Promise<Array<StalePage>>")]
-    pub fn stale(&self) -> AsyncTask<Blocking<Answer>> {
+    pub fn stale(&self) -> Promised<Answer> {
         self.answer(|memory| Ok(memory.stale().iter().map(stale_page).collect::<Vec<_>>()))
     }
 
     /// Brings what is known of the pages up to date, and lists those whose cited files changed, with what changed.
     #[napi(ts_return_type = "Promise<Array<StaleReport>>")]
-    pub fn verify(&self) -> AsyncTask<Blocking<Answer>> {
+    pub fn verify(&self) -> Promised<Answer> {
         self.answer(|memory| Ok(memory.verify().iter().map(stale_report).collect::<Vec<_>>()))
     }
 
@@ -94,7 +93,7 @@ impl Memory {
     ///
     /// Rejects with `NO_PAGE`.
     #[napi(ts_args_type = "id: string", ts_return_type = "Promise<string>")]
-    pub fn confirm(&self, id: Given<String>) -> AsyncTask<Blocking<String>> {
+    pub fn confirm(&self, id: Given<String>) -> Promised<String> {
         self.with(move |memory| Ok(memory.confirm(&id.named("id")?)?.to_string()))
     }
 
@@ -102,7 +101,7 @@ impl Memory {
     ///
     /// `file`: its path as in `CitedFile`.
     #[napi(ts_args_type = "file: string", ts_return_type = "Promise<Array<string>>")]
-    pub fn confirm_all_of(&self, file: Given<String>) -> AsyncTask<Blocking<Answer>> {
+    pub fn confirm_all_of(&self, file: Given<String>) -> Promised<Answer> {
         self.answer(move |memory| {
             let confirmed = memory.confirm_all_of(&file.named("file")?);
             Ok(confirmed.iter().map(ToString::to_string).collect::<Vec<_>>())
@@ -111,7 +110,7 @@ impl Memory {
 
     /// What there is of memory: settings, scopes with their files, pages, and how much of it the model has. Changes nothing.
     #[napi(ts_return_type = "Promise<MemoryOverview>")]
-    pub fn overview(&self) -> AsyncTask<Blocking<Answer>> {
+    pub fn overview(&self) -> Promised<Answer> {
         self.answer(|memory| Ok(memory.overview()))
     }
 }

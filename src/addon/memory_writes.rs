@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::{Given, Json};
-use super::blocking::{Answer, Blocking, answering};
+use super::blocking::{Answer, Promised, answering};
 use super::memory::Memory;
 use base::clock::system_time;
 use base::error::Error;
@@ -73,7 +72,7 @@ impl Memory {
         scope: Given<String>,
         text: Given<String>,
         heading: Given<Option<String>>,
-    ) -> AsyncTask<Blocking<Answer>> {
+    ) -> Promised<Answer> {
         let core = Arc::clone(&self.core);
         answering(move || {
             let scope = Scope::named(&scope.named("scope")?)?;
@@ -90,7 +89,7 @@ impl Memory {
     /// left out. Never rejects because of a folder: `failed` says why nothing could be done there, and what waits goes on waiting; but with
     /// `NO_ANSWER` if a disk does not answer.
     #[napi(ts_return_type = "Promise<Array<MemoryFlush>>")]
-    pub fn flush(&self) -> AsyncTask<Blocking<Answer>> {
+    pub fn flush(&self) -> Promised<Answer> {
         let core = Arc::clone(&self.core);
         answering(move || {
             // The lock is not held while a flush waits for another process, so that others can use
@@ -105,7 +104,7 @@ impl Memory {
 
     /// The session ends, after its last flush: what is staged and has no reason to wait is a flush miss. Writes what is known of pages.
     #[napi(ts_return_type = "Promise<void>")]
-    pub fn ended(&self) -> AsyncTask<Blocking<()>> {
+    pub fn ended(&self) -> Promised<()> {
         self.with(|memory| {
             memory.ended();
             Ok(())
@@ -114,7 +113,7 @@ impl Memory {
 
     /// What waits in each folder: for a flush, or for a person's word. Folders in which nothing waits are left out.
     #[napi(ts_return_type = "Promise<Array<MemoryWaiting>>")]
-    pub fn waiting(&self) -> AsyncTask<Blocking<Answer>> {
+    pub fn waiting(&self) -> Promised<Answer> {
         self.answer(|memory| Ok(memory.waiting()))
     }
 
@@ -125,11 +124,7 @@ impl Memory {
         ts_args_type = "id: string, scope?: MemoryScope | null",
         ts_return_type = "Promise<MemoryScope>"
     )]
-    pub fn accept(
-        &self,
-        id: Given<String>,
-        scope: Given<Option<String>>,
-    ) -> AsyncTask<Blocking<String>> {
+    pub fn accept(&self, id: Given<String>, scope: Given<Option<String>>) -> Promised<String> {
         self.decide(id, scope, true)
     }
 
@@ -138,11 +133,7 @@ impl Memory {
         ts_args_type = "id: string, scope?: MemoryScope | null",
         ts_return_type = "Promise<MemoryScope>"
     )]
-    pub fn withdraw(
-        &self,
-        id: Given<String>,
-        scope: Given<Option<String>>,
-    ) -> AsyncTask<Blocking<String>> {
+    pub fn withdraw(&self, id: Given<String>, scope: Given<Option<String>>) -> Promised<String> {
         self.decide(id, scope, false)
     }
 
@@ -154,12 +145,9 @@ impl Memory {
         ts_args_type = "options?: MemoryImportOptions | null",
         ts_return_type = "Promise<MemoryImport>"
     )]
-    pub fn import_from(
-        &self,
-        options: Given<Option<MemoryImportOptions>>,
-    ) -> AsyncTask<Blocking<Answer>> {
+    pub fn import_from(&self, options: Given<Option<MemoryImportOptions>>) -> Promised<Answer> {
         self.answer(move |memory| {
-            let options = options.named("options")?.unwrap_or_default();
+            let options = options.or_default("options")?;
             let scope = options.scope.map(|name| Scope::named(&name)).transpose()?;
             let from = match (options.from.as_deref(), options.path) {
                 (None | Some("claude"), None) => ImportFrom::ClaudeMemory,
@@ -179,7 +167,7 @@ impl Memory {
 
     /// The conversations with others, such as groups, that have memory of their own, by name. Only memory of the user's own lists them.
     #[napi(ts_return_type = "Promise<Array<MemoryConversation>>")]
-    pub fn conversations(&self) -> AsyncTask<Blocking<Answer>> {
+    pub fn conversations(&self) -> Promised<Answer> {
         self.answer(|memory| Ok(memory.conversations()))
     }
 
@@ -194,10 +182,10 @@ impl Memory {
         &self,
         conversation: Given<String>,
         options: Given<Option<MemoryTakeOptions>>,
-    ) -> AsyncTask<Blocking<Answer>> {
+    ) -> Promised<Answer> {
         self.answer(move |memory| {
             let found = memory.conversation(&conversation.named("conversation")?)?;
-            let MemoryTakeOptions { scope, apply } = options.named("options")?.unwrap_or_default();
+            let MemoryTakeOptions { scope, apply } = options.or_default("options")?;
             let scope = scope.map(|name| Scope::named(&name)).transpose()?;
             let from = ImportFrom::Path(found.folder);
             let scope = Some(scope.unwrap_or(Scope::Local));
@@ -207,7 +195,7 @@ impl Memory {
 
     /// The model that the user named in `captureModel` to propose entries; null: nothing is to be proposed.
     #[napi(ts_return_type = "Promise<MemoryCaptureModel | null>")]
-    pub fn capture_model(&self) -> AsyncTask<Blocking<Answer>> {
+    pub fn capture_model(&self) -> Promised<Answer> {
         self.answer(|memory| Ok(memory.capture_model()))
     }
 
@@ -216,7 +204,7 @@ impl Memory {
     ///
     /// `messages`: as the host has them, oldest first. Rejects with `INVALID_ARGUMENT`.
     #[napi(ts_args_type = "messages: unknown[]", ts_return_type = "Promise<string | null>")]
-    pub fn capture_prompt(&self, messages: Given<Json>) -> AsyncTask<Blocking<Option<String>>> {
+    pub fn capture_prompt(&self, messages: Given<Json>) -> Promised<Option<String>> {
         self.with(move |memory| match messages.named("messages")?.0 {
             Value::Array(messages) => Ok(memory.capture_prompt(&messages)),
             _ => Err(Error::argument("messages", "must be a list")),
@@ -227,14 +215,14 @@ impl Memory {
     ///
     /// Rejects as `remember`.
     #[napi(ts_args_type = "answer: string", ts_return_type = "Promise<Array<RememberedEntry>>")]
-    pub fn propose(&self, answer: Given<String>) -> AsyncTask<Blocking<Answer>> {
+    pub fn propose(&self, answer: Given<String>) -> Promised<Answer> {
         self.answer(move |memory| memory.propose(&answer.named("answer")?))
     }
 
     /// Everything that a person should know of the files as they stand: what cannot be read, wrong settings, secrets, sizes, entries that
     /// double or contradict each other, damaged journals.
     #[napi(ts_return_type = "Promise<Array<MemoryWarning>>")]
-    pub fn check(&self) -> AsyncTask<Blocking<Answer>> {
+    pub fn check(&self) -> Promised<Answer> {
         self.answer(|memory| Ok(memory.check().iter().map(warning).collect::<Vec<_>>()))
     }
 
@@ -250,7 +238,7 @@ impl Memory {
         tool: Given<String>,
         args: Given<Json>,
         cwd: Given<String>,
-    ) -> AsyncTask<Blocking<Option<String>>> {
+    ) -> Promised<Option<String>> {
         self.with(move |memory| {
             let (args, cwd) = (args.named("args")?.0, cwd.named("cwd")?);
             Ok(memory.check_write(&tool.named("tool")?, &args, Path::new(&cwd)))
@@ -268,7 +256,7 @@ impl Memory {
         tool: Given<String>,
         args: Given<Json>,
         cwd: Given<String>,
-    ) -> AsyncTask<Blocking<Option<String>>> {
+    ) -> Promised<Option<String>> {
         self.with(move |memory| {
             let (args, cwd) = (args.named("args")?.0, cwd.named("cwd")?);
             Ok(memory.explain_write(&tool.named("tool")?, &args, Path::new(&cwd)))
@@ -282,7 +270,7 @@ impl Memory {
         id: Given<String>,
         scope: Given<Option<String>>,
         accepts: bool,
-    ) -> AsyncTask<Blocking<String>> {
+    ) -> Promised<String> {
         self.with(move |memory| {
             let id = OperationId::parse(&id.named("id")?)?;
             let scope = scope.named("scope")?.map(|name| Scope::named(&name)).transpose()?;

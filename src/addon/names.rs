@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use super::argument::Given;
-use super::blocking::{Blocking, blocking};
+use super::blocking::{Promised, blocking};
 use super::settings::own_filesystem;
 use super::store::Store;
 use super::version::{At, selector};
@@ -96,10 +95,10 @@ impl Store {
         &self,
         name: Given<String>,
         options: Given<Option<NameOptions>>,
-    ) -> AsyncTask<Blocking<String>> {
+    ) -> Promised<String> {
         let names = self.names();
         blocking(move || {
-            let options = options.named("options")?.unwrap_or_default();
+            let options = options.or_default("options")?;
             let found = names.place(options.cwd)?.find(&names.store, &name.named("name")?)?;
             Ok(found.id.to_string())
         })
@@ -111,11 +110,7 @@ impl Store {
     /// `session`: as in `recordedCall`. Rejects with `INVALID_ARGUMENT` if `handle` has another form, with `UNKNOWN_NAME` if the
     /// session gave no such handle, and as `recordedCall` for the session.
     #[napi(ts_args_type = "session: string, handle: string", ts_return_type = "Promise<string>")]
-    pub fn find_handle(
-        &self,
-        session: Given<String>,
-        handle: Given<String>,
-    ) -> AsyncTask<Blocking<String>> {
+    pub fn find_handle(&self, session: Given<String>, handle: Given<String>) -> Promised<String> {
         let store = self.core.clone();
         blocking(move || {
             let text = handle.named("handle")?;
@@ -148,10 +143,10 @@ impl Store {
         name: Given<String>,
         nickname: Given<String>,
         options: Given<Option<NameOptions>>,
-    ) -> AsyncTask<Blocking<String>> {
+    ) -> Promised<String> {
         let names = self.names();
         blocking(move || {
-            let options = options.named("options")?.unwrap_or_default();
+            let options = options.or_default("options")?;
             let nickname = Nickname::parse(&nickname.named("nickname")?)?;
             let found = names.place(options.cwd)?.find(&names.store, &name.named("name")?)?;
             let mut transaction = names.store.begin();
@@ -165,7 +160,7 @@ impl Store {
     ///
     /// Rejects with `UNKNOWN_NAME` if no object has it.
     #[napi(ts_args_type = "nickname: string", ts_return_type = "Promise<string>")]
-    pub fn unname(&self, nickname: Given<String>) -> AsyncTask<Blocking<String>> {
+    pub fn unname(&self, nickname: Given<String>) -> Promised<String> {
         let store = self.core.clone();
         blocking(move || Ok(store.unname(&nickname.named("nickname")?)?.to_string()))
     }

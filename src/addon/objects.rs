@@ -4,12 +4,12 @@
 use std::collections::HashMap;
 
 use napi::Either;
-use napi::bindgen_prelude::{AsyncTask, Null};
+use napi::bindgen_prelude::Null;
 use napi_derive::napi;
 use serde_json::json;
 
 use super::argument::{Given, Json};
-use super::blocking::{Answer, Blocking, answering, blocking};
+use super::blocking::{Answer, Promised, answering, blocking};
 use super::names::{NameOptions, ReadOptions};
 use super::store::Store;
 use super::version::{At, all_described, described, selector};
@@ -108,7 +108,7 @@ impl Store {
     /// Rejects with `CONFLICT` if `expected` is not the latest version, even if that is equal; with `FORGOTTEN` if the object was
     /// forgotten, `INVALID_ARGUMENT`, and with what the store reports.
     #[napi(ts_args_type = "version: PutOptions", ts_return_type = "Promise<PutResult>")]
-    pub fn put(&self, version: Given<PutOptions>) -> AsyncTask<Blocking<Answer>> {
+    pub fn put(&self, version: Given<PutOptions>) -> Promised<Answer> {
         let store = self.core.clone();
         answering(move || {
             let (written, version) = store.write(new_version(version.named("version")?)?)?;
@@ -128,10 +128,10 @@ impl Store {
         &self,
         name: Given<String>,
         options: Given<Option<ReadOptions>>,
-    ) -> AsyncTask<Blocking<Answer>> {
+    ) -> Promised<Answer> {
         let names = self.names();
         answering(move || {
-            let options = options.named("options")?.unwrap_or_default();
+            let options = options.or_default("options")?;
             let version = names.version(&name.named("name")?, options)?;
             described(&names.store, &version)
         })
@@ -150,11 +150,10 @@ impl Store {
         &self,
         name: Given<String>,
         options: Given<Option<ContentOptions>>,
-    ) -> AsyncTask<Blocking<Option<String>>> {
+    ) -> Promised<Option<String>> {
         let names = self.names();
         blocking(move || {
-            let ContentOptions { at, cwd, field, lines } =
-                options.named("options")?.unwrap_or_default();
+            let ContentOptions { at, cwd, field, lines } = options.or_default("options")?;
             let (version, of_name) = names.part(&name.named("name")?, ReadOptions { at, cwd })?;
             let text = live::text_of(&names.store, &version, field.as_deref())?;
             let (Some(text), Some(lines)) = (&text, lines.or(of_name)) else { return Ok(text) };
@@ -180,11 +179,10 @@ impl Store {
         &self,
         name: Given<String>,
         options: Given<Option<ItemsOptions>>,
-    ) -> AsyncTask<Blocking<Vec<String>>> {
+    ) -> Promised<Vec<String>> {
         let names = self.names();
         blocking(move || {
-            let ItemsOptions { at, cwd, from, to, lines } =
-                options.named("options")?.unwrap_or_default();
+            let ItemsOptions { at, cwd, from, to, lines } = options.or_default("options")?;
             let position = |name, given: Option<i64>, default| match given.map(u64::try_from) {
                 None => Ok(default),
                 Some(Ok(position)) => Ok(position),
@@ -220,10 +218,10 @@ impl Store {
         &self,
         name: Given<String>,
         options: Given<Option<NameOptions>>,
-    ) -> AsyncTask<Blocking<Answer>> {
+    ) -> Promised<Answer> {
         let names = self.names();
         answering(move || {
-            let options = options.named("options")?.unwrap_or_default();
+            let options = options.or_default("options")?;
             let found = names.place(options.cwd)?.find(&names.store, &name.named("name")?)?;
             all_described(&names.store, &names.store.lineage(&found.id)?)
         })
@@ -240,10 +238,10 @@ impl Store {
         &self,
         name: Given<String>,
         options: Given<Option<DiffOptions>>,
-    ) -> AsyncTask<Blocking<Answer>> {
+    ) -> Promised<Answer> {
         let names = self.names();
         answering(move || {
-            let options = options.named("options")?.unwrap_or_default();
+            let options = options.or_default("options")?;
             let found = names.place(options.cwd)?.find(&names.store, &name.named("name")?)?;
             let (from, to) = (selector("from", options.from)?, selector("to", options.to)?);
             let (from, to) = names.store.pair(&found.id, from, to)?;
@@ -265,7 +263,7 @@ impl Store {
     ///
     /// Rejects with `NOT_FOUND` if the store does not hold it, and with `HASH_MISMATCH`, naming both hashes.
     #[napi(ts_args_type = "reference: Reference", ts_return_type = "Promise<Version>")]
-    pub fn resolve(&self, reference: Given<Json>) -> AsyncTask<Blocking<Answer>> {
+    pub fn resolve(&self, reference: Given<Json>) -> Promised<Answer> {
         let store = self.core.clone();
         answering(move || {
             let reference: Reference = serde_json::from_value(reference.named("reference")?.0)
@@ -283,13 +281,13 @@ impl Store {
         &self,
         kind: Given<String>,
         options: Given<Option<ListOptions>>,
-    ) -> AsyncTask<Blocking<Answer>> {
+    ) -> Promised<Answer> {
         /// Default of `limit`.
         const DEFAULT_LIMIT: u32 = 1_000;
 
         let store = self.core.clone();
         answering(move || {
-            let ListOptions { after, limit } = options.named("options")?.unwrap_or_default();
+            let ListOptions { after, limit } = options.or_default("options")?;
             let limit = limit.unwrap_or(DEFAULT_LIMIT) as usize;
             let after = after.map(ObjectId::new);
             let found = store.list(object_type(&kind.named("type")?)?, after.as_ref(), limit)?;

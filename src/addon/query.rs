@@ -1,10 +1,9 @@
 //! Queries over a store's metadata.
 
-use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use super::argument::Given;
-use super::blocking::{Answer, Blocking, answering};
+use super::blocking::{Answer, Promised, answering};
 use super::objects::object_type;
 use super::store::Store;
 use super::version::{At, all_described, selector};
@@ -51,10 +50,10 @@ impl Store {
         &self,
         query: Given<String>,
         options: Given<Option<QueryOptions>>,
-    ) -> AsyncTask<Blocking<Answer>> {
+    ) -> Promised<Answer> {
         let store = self.core.clone();
         answering(move || {
-            let options = options.named("options")?.unwrap_or_default();
+            let options = options.or_default("options")?;
             let query = Query::parse(&query.named("query")?)?;
             let kind = options.kind.as_deref().map(object_type).transpose()?;
             let query = query.within(kind, options.limit.map(u64::from));

@@ -1,11 +1,11 @@
 //! `Memory.recall`. Must not decide anything.
 
-use napi::bindgen_prelude::{AsyncTask, ClassInstance};
+use napi::bindgen_prelude::ClassInstance;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Answer, Blocking};
+use super::blocking::{Answer, Promised};
 use super::memory::Memory;
 use super::search::snippet;
 use super::store::Store;
@@ -44,11 +44,11 @@ impl Memory {
         query: Given<String>,
         options: Given<Option<RecallOptions>>,
         store: Given<Option<ClassInstance<'_, Store>>>,
-    ) -> AsyncTask<Blocking<Answer>> {
+    ) -> Promised<Answer> {
         let store = store.named("store").map(|store| store.map(|store| store.core.clone()));
         self.answer(move |memory| {
             let asked = query.named("query").and_then(|query| {
-                let options = recall_options(options.named("options")?.unwrap_or_default())?;
+                let options = recall_options(options.or_default("options")?)?;
                 Ok((query, options, store?))
             });
             let found = match asked {

@@ -3,12 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::Value;
 
 use super::argument::{Given, Json};
-use super::blocking::{Answer, Blocking, answering};
+use super::blocking::{Answer, Promised, answering};
 use super::settings::settings_from;
 use super::store::Store;
 use base::error::{Error, Result};
@@ -71,10 +70,7 @@ pub struct ReplayOptions {
     ts_args_type = "paths: string[], others?: boolean",
     ts_return_type = "Promise<FoundSession[]>"
 )]
-pub fn find_sessions(
-    paths: Given<Vec<String>>,
-    others: Given<Option<bool>>,
-) -> AsyncTask<Blocking<Answer>> {
+pub fn find_sessions(paths: Given<Vec<String>>, others: Given<Option<bool>>) -> Promised<Answer> {
     answering(move || {
         let others = others.named("others")?.unwrap_or_default();
         let mut found = Vec::new();
@@ -97,13 +93,10 @@ pub fn find_sessions(
     ts_args_type = "path: string, options?: ReplayOptions",
     ts_return_type = "Promise<ReplayedFile>"
 )]
-pub fn replay_file(
-    path: Given<String>,
-    options: Given<Option<ReplayOptions>>,
-) -> AsyncTask<Blocking<Answer>> {
+pub fn replay_file(path: Given<String>, options: Given<Option<ReplayOptions>>) -> Promised<Answer> {
     answering(move || {
         let path = path.named("path")?;
-        let options = options.named("options")?.unwrap_or_default();
+        let options = options.or_default("options")?;
         replayed(options, None, || Transcript::read(Path::new(&path)))
     })
 }
@@ -122,11 +115,11 @@ impl Store {
         &self,
         session: Given<String>,
         options: Given<Option<ReplayOptions>>,
-    ) -> AsyncTask<Blocking<Answer>> {
+    ) -> Promised<Answer> {
         let store = self.core.clone();
         answering(move || {
             let session = live::find_session(&store, &session.named("session")?)?;
-            let options = options.named("options")?.unwrap_or_default();
+            let options = options.or_default("options")?;
             let chat = live::stored_chat(&store, &session)?;
             replayed(options, chat.prompt, || {
                 Ok(Transcript::of_messages(session.as_str(), &chat.cwd, &chat.messages))
@@ -166,11 +159,11 @@ fn replayed(
 pub fn replay_report(
     files: Given<Json>,
     options: Given<Option<ReplayOptions>>,
-) -> AsyncTask<Blocking<Answer>> {
+) -> Promised<Answer> {
     answering(move || {
         let files: Vec<FileReport> = serde_json::from_value(files.named("files")?.0)
             .map_err(|error| Error::argument("files", format!("are no reports: {error}")))?;
-        let options = options.named("options")?.unwrap_or_default();
+        let options = options.or_default("options")?;
         let is_recorded = options.recorded == Some(true);
         let (own_prices, own_window) = (options.prices.is_none(), options.window.is_none());
         let (replaying, prices) = replaying(options, None)?;

@@ -1,12 +1,11 @@
 //! For a host that runs its turns itself: the results that it shows, and the end of a turn; also
 //! continuing another session. Must not decide anything.
 
-use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::{Given, Json};
-use super::blocking::{Answer, Blocking};
+use super::blocking::{Answer, Promised};
 use super::session::Session;
 use base::object::ObjectId;
 use live::{HostList, RunningShown};
@@ -60,7 +59,7 @@ impl Session {
         skip: u32,
         messages: Vec<String>,
         result: Given<NewToolResult>,
-    ) -> AsyncTask<Blocking<String>> {
+    ) -> Promised<String> {
         self.with(move |session| {
             let result = result.named("result")?;
             let since = since.and_then(|call| u64::try_from(call).ok());
@@ -79,7 +78,7 @@ impl Session {
 
     /// See `Session.continueFrom` of `index.d.ts`.
     #[napi(ts_args_type = "session: string", ts_return_type = "Promise<Continuation>")]
-    pub fn continue_from(&self, session_id: Given<String>) -> AsyncTask<Blocking<Answer>> {
+    pub fn continue_from(&self, session_id: Given<String>) -> Promised<Answer> {
         self.answer(move |session| {
             session.continue_from(&ObjectId::new(session_id.named("session")?))
         })
@@ -90,7 +89,7 @@ impl Session {
         ts_args_type = "key: string, messages: string",
         ts_return_type = "Promise<\"committed\" | \"duplicate\">"
     )]
-    pub fn commit_turn(&self, key: Given<String>, messages: String) -> AsyncTask<Blocking<Answer>> {
+    pub fn commit_turn(&self, key: Given<String>, messages: String) -> Promised<Answer> {
         self.answer(move |session| session.commit_turn(&key.named("key")?, &messages))
     }
 }

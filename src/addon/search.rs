@@ -3,12 +3,11 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Answer, Blocking, answering};
+use super::blocking::{Answer, Promised, answering};
 use super::objects::object_type;
 use super::store::Store;
 use base::error::{Error, Result};
@@ -52,10 +51,10 @@ impl Store {
         &self,
         text: Given<String>,
         options: Given<Option<SearchOptions>>,
-    ) -> AsyncTask<Blocking<Answer>> {
+    ) -> Promised<Answer> {
         let store = self.core.clone();
         answering(move || {
-            let options = options.named("options")?.unwrap_or_default();
+            let options = options.or_default("options")?;
             let query = search_query(text.named("text")?, options)?;
             store.search(&query).map(|results| found(&results))
         })

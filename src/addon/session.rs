@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use napi::Env;
-use napi::bindgen_prelude::{AsyncTask, ClassInstance, ToNapiValue, TypeName};
+use napi::bindgen_prelude::{ClassInstance, ToNapiValue, TypeName};
 use napi_derive::napi;
 use serde::Serialize;
 use serde_json::json;
 
 use super::argument::{Given, Json};
-use super::blocking::{Answer, Blocking, answering, blocking, to_js};
+use super::blocking::{Answer, Promised, answering, blocking, to_js};
 use super::crossing::{answer, call_info};
 use super::settings::{own_filesystem, settings_from};
 use super::shared::Shared;
@@ -100,7 +100,7 @@ impl Session {
     pub(super) fn with<T: Send + 'static + ToNapiValue + TypeName>(
         &self,
         work: impl FnOnce(&mut LiveSession) -> Result<T> + Send + 'static,
-    ) -> AsyncTask<Blocking<T>> {
+    ) -> Promised<T> {
         let shared = Arc::clone(&self.shared);
         blocking(move || shared.with(work))
     }
@@ -109,7 +109,7 @@ impl Session {
     pub(super) fn answer<T: Serialize + Send + 'static>(
         &self,
         work: impl FnOnce(&mut LiveSession) -> Result<T> + Send + 'static,
-    ) -> AsyncTask<Blocking<Answer>> {
+    ) -> Promised<Answer> {
         let shared = Arc::clone(&self.shared);
         answering(move || shared.with(work))
     }
@@ -122,7 +122,7 @@ impl Session {
 pub fn open_session(
     store: Given<ClassInstance<'_, Store>>,
     options: Given<SessionOptions>,
-) -> AsyncTask<Blocking<Session>> {
+) -> Promised<Session> {
     let store = store.named("store").map(|store| store.core.clone());
     blocking(move || {
         let (store, options) = (store?, options.named("options")?);
@@ -168,7 +168,7 @@ impl Session {
         skip: u32,
         messages: Vec<String>,
         call: String,
-    ) -> AsyncTask<Blocking<String>> {
+    ) -> Promised<String> {
         let work = move |session: &mut LiveSession| {
             let call = call_info(&call)?;
             let messages = format!("[{}]", messages.join(","));
@@ -182,13 +182,13 @@ impl Session {
 
     /// Sends the request to the provider, as JSON; resolves to the changes to make in it, a JSON Patch (RFC 6902).
     #[napi(ts_return_type = "Promise<string>")]
-    pub fn prepare_payload(&self, payload: String) -> AsyncTask<Blocking<String>> {
+    pub fn prepare_payload(&self, payload: String) -> Promised<String> {
         self.with(move |session| Ok(json!(session.prepare_payload(&payload)?).to_string()))
     }
 
     /// See `Session.recordToolCall` of `index.d.ts`.
     #[napi(ts_args_type = "call: ToolCallReport", ts_return_type = "Promise<void>")]
-    pub fn record_tool_call(&self, call: Given<ToolCallReport>) -> AsyncTask<Blocking<()>> {
+    pub fn record_tool_call(&self, call: Given<ToolCallReport>) -> Promised<()> {
         self.with(move |session| {
             let report = call.named("call")?;
             session.record_tool_call(&FinishedToolCall {
@@ -210,7 +210,7 @@ impl Session {
         &self,
         tool_name: Given<String>,
         args: Given<Json>,
-    ) -> AsyncTask<Blocking<Option<String>>> {
+    ) -> Promised<Option<String>> {
         self.with(move |session| {
             session.check_write(&tool_name.named("toolName")?, &args.named("args")?.0)
         })
@@ -218,7 +218,7 @@ impl Session {
 
     /// See `Session.explainFailedEdit` of `index.d.ts`.
     #[napi(ts_args_type = "args: unknown", ts_return_type = "Promise<string | null>")]
-    pub fn explain_failed_edit(&self, args: Given<Json>) -> AsyncTask<Blocking<Option<String>>> {
+    pub fn explain_failed_edit(&self, args: Given<Json>) -> Promised<Option<String>> {
         self.with(move |session| session.explain_failed_edit(&args.named("args")?.0))
     }
 
@@ -236,7 +236,7 @@ impl Session {
 
     /// See `Session.met` of `index.d.ts`.
     #[napi(ts_args_type = "name: string", ts_return_type = "Promise<MetObject>")]
-    pub fn met(&self, name: Given<String>) -> AsyncTask<Blocking<Answer>> {
+    pub fn met(&self, name: Given<String>) -> Promised<Answer> {
         self.answer(move |session| {
             let (id, versions) = session.met(&name.named("name")?)?;
             Ok(json!({ "id": id, "versions": versions }))
@@ -245,7 +245,7 @@ impl Session {
 
     /// See `Session.find` of `index.d.ts`.
     #[napi(ts_args_type = "name: string", ts_return_type = "Promise<FoundObject>")]
-    pub fn find(&self, name: Given<String>) -> AsyncTask<Blocking<Answer>> {
+    pub fn find(&self, name: Given<String>) -> Promised<Answer> {
         self.answer(move |session| {
             let (id, reading) = session.find(&name.named("name")?)?;
             Ok(json!({
@@ -258,19 +258,19 @@ impl Session {
 
     /// Whether our tools have a prefix in the session; `taken`: names of the host's other tools.
     #[napi(ts_args_type = "taken: string[]", ts_return_type = "Promise<boolean>")]
-    pub fn prefix_tools(&self, taken: Given<Vec<String>>) -> AsyncTask<Blocking<bool>> {
+    pub fn prefix_tools(&self, taken: Given<Vec<String>>) -> Promised<bool> {
         self.with(move |session| session.prefix_tools(&taken.named("taken")?))
     }
 
     /// See `Session.leavePool` of `index.d.ts`.
     #[napi(ts_args_type = "name: string", ts_return_type = "Promise<string>")]
-    pub fn leave_pool(&self, name: Given<String>) -> AsyncTask<Blocking<String>> {
+    pub fn leave_pool(&self, name: Given<String>) -> Promised<String> {
         self.with(move |session| session.leave_pool(&name.named("name")?))
     }
 
     /// See `Session.enterPool` of `index.d.ts`.
     #[napi(ts_args_type = "name: string", ts_return_type = "Promise<string>")]
-    pub fn enter_pool(&self, name: Given<String>) -> AsyncTask<Blocking<String>> {
+    pub fn enter_pool(&self, name: Given<String>) -> Promised<String> {
         self.with(move |session| session.enter_pool(&name.named("name")?))
     }
 
@@ -283,7 +283,7 @@ impl Session {
 
     /// See `Session.mountNotices` of `index.d.ts`.
     #[napi(ts_return_type = "Promise<string[]>")]
-    pub fn mount_notices(&self) -> AsyncTask<Blocking<Vec<String>>> {
+    pub fn mount_notices(&self) -> Promised<Vec<String>> {
         // Does not lock the session: a check of its files may hold the lock while the caller waits
         // to show its progress.
         let notices = self.shared.mount_notices();
@@ -306,7 +306,7 @@ impl Session {
 
     /// See `Session.sharing` of `index.d.ts`.
     #[napi(ts_return_type = "Promise<SharingStatus | null>")]
-    pub fn sharing(&self) -> AsyncTask<Blocking<Answer>> {
+    pub fn sharing(&self) -> Promised<Answer> {
         // Does not lock the session: a call may be running. The state of sharing is in the store.
         let sharing = self.sharing.clone();
         answering(move || {
@@ -318,7 +318,7 @@ impl Session {
 
     /// See `Session.close` of `index.d.ts`.
     #[napi(ts_return_type = "Promise<void>")]
-    pub fn close(&self) -> AsyncTask<Blocking<()>> {
+    pub fn close(&self) -> Promised<()> {
         let shared = Arc::clone(&self.shared);
         blocking(move || shared.close())
     }
@@ -326,7 +326,7 @@ impl Session {
 
 /// Tokens of a text by `o200k_base`; above 1 MiB an estimate from samples.
 #[napi(ts_args_type = "text: string", ts_return_type = "Promise<number>")]
-pub fn count_tokens(text: Given<String>) -> AsyncTask<Blocking<i64>> {
+pub fn count_tokens(text: Given<String>) -> Promised<i64> {
     blocking(move || Ok(i64::try_from(tokens::count(&text.named("text")?)).unwrap_or(i64::MAX)))
 }
 

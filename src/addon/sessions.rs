@@ -1,11 +1,10 @@
 //! Listing and finding the sessions of a store.
 
-use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Answer, Blocking, answering, blocking};
+use super::blocking::{Answer, Promised, answering, blocking};
 use super::store::Store;
 use store::Version;
 
@@ -26,10 +25,10 @@ impl Store {
         ts_args_type = "options?: SessionsOptions | undefined | null",
         ts_return_type = "Promise<SessionInfo[]>"
     )]
-    pub fn sessions(&self, options: Given<Option<SessionsOptions>>) -> AsyncTask<Blocking<Answer>> {
+    pub fn sessions(&self, options: Given<Option<SessionsOptions>>) -> Promised<Answer> {
         let store = self.core.clone();
         answering(move || {
-            let limit = options.named("options")?.unwrap_or_default().limit;
+            let limit = options.or_default("options")?.limit;
             let limit = limit.map_or(usize::MAX, |limit| limit as usize);
             Ok(live::sessions(&store, limit)?.iter().map(info).collect::<Vec<_>>())
         })
@@ -41,7 +40,7 @@ impl Store {
     ///
     /// Rejects with `UNKNOWN_NAME`, with `AMBIGUOUS_NAME`, whose `candidates` are the first 8 matches, and with `FORGOTTEN`.
     #[napi(ts_args_type = "name: string", ts_return_type = "Promise<string>")]
-    pub fn find_session(&self, name: Given<String>) -> AsyncTask<Blocking<String>> {
+    pub fn find_session(&self, name: Given<String>) -> Promised<String> {
         let store = self.core.clone();
         blocking(move || Ok(live::find_session(&store, &name.named("name")?)?.to_string()))
     }

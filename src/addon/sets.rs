@@ -1,12 +1,11 @@
 //! The sets of a session as data: index, pool, active and pinned; of an open session, or of a
 //! stored one as its document holds it.
 
-use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Answer, Blocking, answering, present};
+use super::blocking::{Answer, Promised, answering, present};
 use super::names::ReadOptions;
 use super::query::as_of;
 use super::session::Session;
@@ -30,10 +29,10 @@ impl Store {
         &self,
         session: Given<String>,
         options: Given<Option<ReadOptions>>,
-    ) -> AsyncTask<Blocking<Answer>> {
+    ) -> Promised<Answer> {
         let store = self.core.clone();
         answering(move || {
-            let at = as_of(options.named("options")?.unwrap_or_default().at)?;
+            let at = as_of(options.or_default("options")?.at)?;
             let id = live::find_session(&store, &session.named("session")?)?;
             let (version, state) = live::session_at(&store, &id, at)?;
             Ok(document(&version, &state))
@@ -45,7 +44,7 @@ impl Store {
 impl Session {
     /// See `Session.sets` of `index.d.ts`.
     #[napi(ts_return_type = "Promise<SessionSets>")]
-    pub fn sets(&self) -> AsyncTask<Blocking<Answer>> {
+    pub fn sets(&self) -> Promised<Answer> {
         self.answer(|session| {
             Ok(sets_of(session.state(), &session.active_objects(), &session.pins()))
         })

@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::{Given, Json};
-use super::blocking::{Answer, Blocking, answering, blocking, present};
+use super::blocking::{Answer, Promised, answering, blocking, present};
 use super::trust::counted;
 use base::error::{Error, Result};
 use base::object::{FieldPath, ObjectType};
@@ -43,7 +42,7 @@ impl SettingsPlaces {
 ///
 /// Rejects with `INVALID_ARGUMENT`, and with `INVALID_SETTINGS`, which names the file, each wrong key and what was expected.
 #[napi(ts_args_type = "places: SettingsPlaces", ts_return_type = "Promise<Settings>")]
-pub fn load_settings(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Answer>> {
+pub fn load_settings(places: Given<SettingsPlaces>) -> Promised<Answer> {
     answering(move || {
         let places = places.named("places")?;
         let (agent_dir, project_dir) = places.counted()?;
@@ -59,7 +58,7 @@ pub fn load_settings(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Answer
 ///
 /// Rejects as `loadSettings`, but not for wrong values. `places.needed` is ignored.
 #[napi(ts_args_type = "places: SettingsPlaces", ts_return_type = "Promise<string[]>")]
-pub fn setting_problems(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Vec<String>>> {
+pub fn setting_problems(places: Given<SettingsPlaces>) -> Promised<Vec<String>> {
     blocking(move || {
         let places = places.named("places")?;
         let (agent_dir, project_dir) = places.counted()?;
@@ -90,7 +89,7 @@ fn nothing_right(problem: &str) -> Answer {
 ///
 /// Rejects as `settingProblems`, and for wrong environment variables. `places.needed` is ignored.
 #[napi(ts_args_type = "places: SettingsPlaces", ts_return_type = "Promise<SettingValue[]>")]
-pub fn setting_values(places: Given<SettingsPlaces>) -> AsyncTask<Blocking<Answer>> {
+pub fn setting_values(places: Given<SettingsPlaces>) -> Promised<Answer> {
     answering(move || {
         let places = places.named("places")?;
         let (agent_dir, project_dir) = places.counted()?;

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use napi::Env;
-use napi::bindgen_prelude::{AsyncTask, Function};
+use napi::bindgen_prelude::Function;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Answer, Blocking, answering, blocking};
+use super::blocking::{Answer, Promised, answering, blocking};
 use super::progress::{Listener, listener, tell};
 use super::sessions::shared_session;
 use super::store::Store;
@@ -67,13 +67,10 @@ impl Store {
         ts_args_type = "options?: SharedStoreOptions | undefined | null",
         ts_return_type = "Promise<SharedStore>"
     )]
-    pub fn shared(
-        &self,
-        options: Given<Option<SharedStoreOptions>>,
-    ) -> AsyncTask<Blocking<SharedStore>> {
+    pub fn shared(&self, options: Given<Option<SharedStoreOptions>>) -> Promised<SharedStore> {
         let (local, settings) = (self.core.clone(), Arc::clone(&self.settings));
         blocking(move || {
-            let given = options.named("options")?.unwrap_or_default();
+            let given = options.or_default("options")?;
             let sessions = given.sessions.unwrap_or(settings.share_sessions);
             let options = reached(given, &settings)?;
             let what =
@@ -90,7 +87,7 @@ impl SharedStore {
     ///
     /// Rejects with `CLOSED` and with what the store reports.
     #[napi(ts_return_type = "Promise<SharingStatus>")]
-    pub fn status(&self) -> AsyncTask<Blocking<Answer>> {
+    pub fn status(&self) -> Promised<Answer> {
         let core = Arc::clone(&self.core);
         answering(move || core.status().map(|status| sharing_status(&status)))
     }
@@ -99,7 +96,7 @@ impl SharedStore {
     ///
     /// Rejects as `status`.
     #[napi(ts_return_type = "Promise<SharingStatus>")]
-    pub fn look(&self) -> AsyncTask<Blocking<Answer>> {
+    pub fn look(&self) -> Promised<Answer> {
         let core = Arc::clone(&self.core);
         answering(move || core.look().map(|status| sharing_status(&status)))
     }
@@ -109,7 +106,7 @@ impl SharedStore {
     /// Rejects with `XTDB_UNAVAILABLE`, `XTDB_REFUSED`, `XTDB_FOREIGN`, `XTDB_FAILED`, `XTDB_ANSWER`, `INVALID_ARGUMENT`, and with
     /// `NOT_PRIVATE` or `FILE` for the token's file.
     #[napi(ts_return_type = "Promise<SharedServer>")]
-    pub fn server(&self) -> AsyncTask<Blocking<Answer>> {
+    pub fn server(&self) -> Promised<Answer> {
         let options = self.options.clone();
         answering(move || xtdb::examine_xtdb(&options))
     }
@@ -126,7 +123,7 @@ impl SharedStore {
         &self,
         env: Env,
         on_progress: Given<Option<Function<'_, Answer, ()>>>,
-    ) -> napi::Result<AsyncTask<Blocking<Answer>>> {
+    ) -> napi::Result<Promised<Answer>> {
         let core = Arc::clone(&self.core);
         let listener = listener(env, on_progress)?;
         Ok(answering(move || core.push(&mut told(listener))))
@@ -144,7 +141,7 @@ impl SharedStore {
         &self,
         env: Env,
         on_progress: Given<Option<Function<'_, Answer, ()>>>,
-    ) -> napi::Result<AsyncTask<Blocking<Answer>>> {
+    ) -> napi::Result<Promised<Answer>> {
         let core = Arc::clone(&self.core);
         let listener = listener(env, on_progress)?;
         Ok(answering(move || core.pull(&mut told(listener))))
@@ -155,7 +152,7 @@ impl SharedStore {
     ///
     /// Rejects as `push`, and as `Store.findSession`.
     #[napi(ts_args_type = "name: string", ts_return_type = "Promise<PushReport>")]
-    pub fn push_session(&self, name: Given<String>) -> AsyncTask<Blocking<Answer>> {
+    pub fn push_session(&self, name: Given<String>) -> Promised<Answer> {
         let (core, local) = (Arc::clone(&self.core), self.local.clone());
         answering(move || {
             let id = live::find_session(&local, &name.named("name")?)?;
@@ -168,7 +165,7 @@ impl SharedStore {
     ///
     /// Rejects as `push`, and with `UNKNOWN_NAME` and `AMBIGUOUS_NAME`.
     #[napi(ts_args_type = "name: string", ts_return_type = "Promise<PullReport>")]
-    pub fn pull_session(&self, name: Given<String>) -> AsyncTask<Blocking<Answer>> {
+    pub fn pull_session(&self, name: Given<String>) -> Promised<Answer> {
         let core = Arc::clone(&self.core);
         answering(move || core.pull_session(&name.named("name")?))
     }
@@ -177,7 +174,7 @@ impl SharedStore {
     ///
     /// Rejects as `push`.
     #[napi(ts_return_type = "Promise<SharedSession[]>")]
-    pub fn sessions(&self) -> AsyncTask<Blocking<Answer>> {
+    pub fn sessions(&self) -> Promised<Answer> {
         let core = Arc::clone(&self.core);
         answering(move || Ok(core.sessions()?.iter().map(shared_session).collect::<Vec<_>>()))
     }
@@ -197,7 +194,7 @@ pub fn migrate(
     from: Given<MigrationPlace>,
     to: Given<MigrationPlace>,
     on_progress: Given<Option<Function<'_, Answer, ()>>>,
-) -> napi::Result<AsyncTask<Blocking<Answer>>> {
+) -> napi::Result<Promised<Answer>> {
     let listener = listener(env, on_progress)?;
     Ok(answering(move || {
         let (from, to) = (from.named("from")?, to.named("to")?);

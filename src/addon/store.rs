@@ -3,11 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use super::argument::{Given, Json};
-use super::blocking::{Blocking, blocking};
+use super::blocking::{Promised, blocking};
 use super::settings::settings_from;
 use super::trackings::Trackings;
 use base::error::Result;
@@ -52,9 +51,9 @@ pub struct Store {
     ts_args_type = "options?: StoreOptions | undefined | null",
     ts_return_type = "Promise<Store>"
 )]
-pub fn open_store(options: Given<Option<StoreOptions>>) -> AsyncTask<Blocking<Store>> {
+pub fn open_store(options: Given<Option<StoreOptions>>) -> Promised<Store> {
     blocking(move || {
-        let options = options.named("options")?.unwrap_or_default();
+        let options = options.or_default("options")?;
         let open = match (options.read_only, options.create) {
             (Some(true), _) => store::Store::open_read_only,
             (_, Some(false)) => store::Store::open_existing,
@@ -75,8 +74,8 @@ pub fn open_store(options: Given<Option<StoreOptions>>) -> AsyncTask<Blocking<St
     ts_args_type = "options?: StoreOptions | undefined | null",
     ts_return_type = "Promise<string>"
 )]
-pub fn store_path(options: Given<Option<StoreOptions>>) -> AsyncTask<Blocking<String>> {
-    blocking(move || Ok(place(options.named("options")?.unwrap_or_default())?.0))
+pub fn store_path(options: Given<Option<StoreOptions>>) -> Promised<String> {
+    blocking(move || Ok(place(options.or_default("options")?)?.0))
 }
 
 /// Where the store is, and the settings.
@@ -117,7 +116,7 @@ impl Store {
     /// Ends the store's trackings and closes the file. Later calls reject with `CLOSED`. Idempotent. Rejects with `NO_ANSWER` where a
     /// disk does not answer; what hangs ends with the process.
     #[napi(ts_return_type = "Promise<void>")]
-    pub fn close(&self) -> AsyncTask<Blocking<()>> {
+    pub fn close(&self) -> Promised<()> {
         let (core, trackings) = (self.core.clone(), self.trackings.clone());
         let deadline = self.settings.deadline();
         blocking(move || {

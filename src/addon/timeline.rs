@@ -1,11 +1,10 @@
 //! A session over time: `Store.timeline`.
 
-use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Answer, Blocking, answering};
+use super::blocking::{Answer, Promised, answering};
 use super::store::Store;
 
 #[napi]
@@ -14,7 +13,7 @@ impl Store {
     ///
     /// `session`: as in `findSession`. Rejects as that.
     #[napi(ts_args_type = "session: string", ts_return_type = "Promise<Timeline>")]
-    pub fn timeline(&self, session: Given<String>) -> AsyncTask<Blocking<Answer>> {
+    pub fn timeline(&self, session: Given<String>) -> Promised<Answer> {
         let store = self.core.clone();
         answering(move || {
             let session = live::find_session(&store, &session.named("session")?)?;

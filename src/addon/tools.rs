@@ -1,11 +1,10 @@
 //! The model's tools: their definitions, and executing a call.
 
-use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::{Given, Json};
-use super::blocking::{Answer, Blocking, present};
+use super::blocking::{Answer, Promised, present};
 use super::session::Session;
 use base::error::{Error, Result};
 use live::model_tools::Tool;
@@ -28,7 +27,7 @@ impl Session {
         tool: Given<String>,
         tool_call_id: Given<String>,
         args: Given<Json>,
-    ) -> AsyncTask<Blocking<String>> {
+    ) -> Promised<String> {
         self.with(move |session| {
             let tool = named(&tool.named("tool")?)?;
             let (call, args) = (tool_call_id.named("toolCallId")?, args.named("args")?.0);

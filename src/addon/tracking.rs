@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use napi::Env;
-use napi::bindgen_prelude::{AsyncTask, Function};
+use napi::bindgen_prelude::Function;
 use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Answer, Blocking, blocking, to_js};
+use super::blocking::{Answer, Promised, blocking, to_js};
 use super::index::indexed_file;
 use super::names::{NameOptions, Names};
 use super::store::Store;
@@ -71,7 +71,7 @@ impl Store {
         paths: Given<Vec<String>>,
         on_events: Given<Function<'_, Answer, ()>>,
         options: Given<Option<TrackOptions>>,
-    ) -> napi::Result<AsyncTask<Blocking<Tracking>>> {
+    ) -> napi::Result<Promised<Tracking>> {
         let names = self.names();
         let settings = Arc::clone(&self.settings);
         let all = self.trackings.clone();
@@ -84,7 +84,7 @@ impl Store {
             Err(error) => Err(to_js(env, &error)?),
         }?;
         Ok(blocking(move || {
-            let options = options.named("options")?.unwrap_or_default();
+            let options = options.or_default("options")?;
             let place = names.place(options.cwd.clone())?;
             let paths = canonical(&paths.named("paths")?, &place.cwd);
             let files = place.files;
@@ -118,7 +118,7 @@ impl Tracking {
         &self,
         paths: Given<Vec<String>>,
         options: Given<Option<NameOptions>>,
-    ) -> AsyncTask<Blocking<()>> {
+    ) -> Promised<()> {
         self.with_paths(paths, options, source::Tracker::track)
     }
 
@@ -133,14 +133,14 @@ impl Tracking {
         &self,
         paths: Given<Vec<String>>,
         options: Given<Option<NameOptions>>,
-    ) -> AsyncTask<Blocking<()>> {
+    ) -> Promised<()> {
         self.with_paths(paths, options, |core, paths| core.untrack(&paths))
     }
 
     /// Waits until all changes before this call are in the store and their events delivered. Checks polled files at once. Resolves to
     /// false if that takes longer than `timeoutMs`, by default 1,000.
     #[napi(ts_args_type = "timeoutMs?: number", ts_return_type = "Promise<boolean>")]
-    pub fn settle(&self, timeout_ms: Given<Option<u32>>) -> AsyncTask<Blocking<bool>> {
+    pub fn settle(&self, timeout_ms: Given<Option<u32>>) -> Promised<bool> {
         let core = Arc::clone(&self.core);
         blocking(move || {
             let timeout = timeout_ms.named("timeoutMs")?.unwrap_or(SETTLE_MS);
@@ -156,7 +156,7 @@ impl Tracking {
 
     /// Stops watching. Once it resolves, `onEvents` is called only with events that were already on their way. Idempotent.
     #[napi(ts_return_type = "Promise<void>")]
-    pub fn close(&self) -> AsyncTask<Blocking<()>> {
+    pub fn close(&self) -> Promised<()> {
         let (core, all) = (Arc::clone(&self.core), self.all.clone());
         blocking(move || {
             core.close();
@@ -173,10 +173,10 @@ impl Tracking {
         paths: Given<Vec<String>>,
         options: Given<Option<NameOptions>>,
         act: impl FnOnce(&source::Tracker, Vec<PathBuf>) + Send + 'static,
-    ) -> AsyncTask<Blocking<()>> {
+    ) -> Promised<()> {
         let (core, names) = (Arc::clone(&self.core), self.names.clone());
         blocking(move || {
-            let place = names.place(options.named("options")?.unwrap_or_default().cwd)?;
+            let place = names.place(options.or_default("options")?.cwd)?;
             act(&core, canonical(&paths.named("paths")?, &place.cwd));
             Ok(())
         })

@@ -3,12 +3,11 @@
 
 use std::path::Path;
 
-use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Answer, Blocking, answering};
+use super::blocking::{Answer, Promised, answering};
 use base::clock::system_time;
 use base::error::{Error, Result};
 use settings::{Brought, Standing, TrustBook};
@@ -27,7 +26,7 @@ pub struct TrustPlaces {
 /// Rejects with `INVALID_ARGUMENT`; with `FILE` if there is no such folder or the answers cannot be read, and with `NOT_PRIVATE` if others
 /// could have written them: then nothing counts.
 #[napi(ts_args_type = "places: TrustPlaces", ts_return_type = "Promise<ProjectTrust>")]
-pub fn project_trust(places: Given<TrustPlaces>) -> AsyncTask<Blocking<Answer>> {
+pub fn project_trust(places: Given<TrustPlaces>) -> Promised<Answer> {
     answering(move || {
         let places = places.named("places")?;
         tell(&book(places.agent_dir.as_deref())?, Path::new(&places.project))
@@ -41,10 +40,7 @@ pub fn project_trust(places: Given<TrustPlaces>) -> AsyncTask<Blocking<Answer>> 
     ts_args_type = "places: TrustPlaces, trusted: boolean | null",
     ts_return_type = "Promise<ProjectTrust>"
 )]
-pub fn trust_project(
-    places: Given<TrustPlaces>,
-    trusted: Given<Option<bool>>,
-) -> AsyncTask<Blocking<Answer>> {
+pub fn trust_project(places: Given<TrustPlaces>, trusted: Given<Option<bool>>) -> Promised<Answer> {
     answering(move || {
         let (places, trusted) = (places.named("places")?, trusted.named("trusted")?);
         let book = book(places.agent_dir.as_deref())?;
@@ -66,7 +62,7 @@ pub fn trust_project(
     ts_args_type = "agentDir?: string | undefined | null",
     ts_return_type = "Promise<Array<TrustedProject>>"
 )]
-pub fn trusted_projects(agent_dir: Given<Option<String>>) -> AsyncTask<Blocking<Answer>> {
+pub fn trusted_projects(agent_dir: Given<Option<String>>) -> Promised<Answer> {
     answering(move || {
         let all = book(agent_dir.named("agentDir")?.as_deref())?.all()?.into_iter();
         let answers = all.map(|(path, answer)| {
