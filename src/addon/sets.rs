@@ -57,11 +57,11 @@ fn sets_of(state: &State, active: &[&ObjectId], pins: &Pins<'_>) -> Value {
     let handle = |id: &ObjectId| index.get(id).map(|entry| entry.handle);
     let handles = |ids: &[&ObjectId]| ids.iter().filter_map(|id| handle(id)).collect::<Vec<_>>();
     let some = |ids: &[&ObjectId]| Some(handles(ids)).filter(|handles| !handles.is_empty());
-    let pool: Vec<&ObjectId> = sets.pool().iter().map(|known| &known.id).collect();
+    let pool: Vec<&ObjectId> = sets.pool.iter().map(|known| &known.id).collect();
     let is_pinned = |id: &&ObjectId| !pins.left_out.contains(id);
     let pinned: Vec<&ObjectId> = sets.pinned().into_iter().filter(is_pinned).collect();
     present(json!({
-        "index": index.entries().iter().map(indexed).collect::<Vec<_>>(),
+        "index": index.entries.iter().map(indexed).collect::<Vec<_>>(),
         "pool": handles(&pool),
         "active": handles(active),
         "pinned": handles(&pinned),

@@ -25,7 +25,7 @@ const ALL: Limit = Limit { window: 400.0, bill: 800.0, share: 0.035, excess: 0.0
 
 /// The part of what our additions cost for which the bound on the bill makes room.
 pub(super) fn borne(bill: &Bill) -> f64 {
-    bill.added().min(ALL.bill + ALL.share * bill.plain())
+    bill.added.min(ALL.bill + ALL.share * bill.plain())
 }
 
 /// What may still be added, in tokens.
@@ -69,14 +69,14 @@ impl Limit {
     fn room(&self, session: &Session) -> u64 {
         let bill = session.bill();
         let fixed =
-            bill.last().map_or(0, |last| last.bill.fixed.saturating_sub(last.bill.overhead));
-        let plain = fixed + session.chat().window_tokens().saturating_sub(session.own_tokens());
+            bill.last.as_ref().map_or(0, |last| last.bill.fixed.saturating_sub(last.bill.overhead));
+        let plain = fixed + session.chat().window_tokens.saturating_sub(session.own_tokens());
         let window = self.window + self.share * plain as f64 - session.added_tokens() as f64;
-        let left = self.bill + self.share * bill.plain() - bill.added();
+        let left = self.bill + self.share * bill.plain() - bill.added;
         let saved = (1.0 + self.excess) * bill.plain() - bill.ours();
-        let prices = bill.prices().map(|note| &note.prices);
+        let prices = bill.prices.as_ref().map(|note| &note.prices);
         let price = prices.map_or(1.0, |prices| prices.write + CALLS * prices.read);
-        let factor = bill.last().map_or(1.0, |last| last.bill.factor);
+        let factor = bill.last.as_ref().map_or(1.0, |last| last.bill.factor);
         window.min(left.max(saved) / (price * factor)).max(0.0) as u64
     }
 }

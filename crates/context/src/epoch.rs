@@ -342,8 +342,8 @@ fn epoch(
     let steps = standing.foldable_with(&cause.leaving, &collapsing);
     let folds = fold::folds_of(session, &steps);
     let folded = session.with_folds(&folds);
-    let held = session.chat().passing().own_before(cause.from);
-    let held: BTreeSet<u64> = session.chat().own_window().iter().take(held).copied().collect();
+    let held = session.chat().passing.own_before(cause.from);
+    let held: BTreeSet<u64> = session.chat().own_window.iter().take(held).copied().collect();
     let stays = standing.staying(&collapsing);
     let treatments = renewal::treatments(&folded, &collapsing, &stays, (&held, kept));
     let hides = |at: u64| folded.folds().hide(at);
@@ -352,7 +352,7 @@ fn epoch(
         .filter(|(at, treatment)| *treatment == Treatment::Reference && !hides(*at))
         .count() as u64;
     let freed_tokens = cause.leaving.iter().map(|item| item.gain).sum();
-    let window = session.chat().window();
+    let window = &session.chat().window;
     let notes_before = match cause.notes_from {
         0 => 0,
         from => window.get(from).map_or(u64::MAX, |at| *at),
@@ -362,7 +362,7 @@ fn epoch(
 
 /// Window index of the first message that an epoch changes.
 fn first_changed(session: &Session, new: &NewEpoch) -> usize {
-    let window = session.chat().window();
+    let window = &session.chat().window;
     let newest = session.newest_said().map(|(at, _)| at);
     let mut changed: BTreeSet<u64> = new.treatments.iter().map(|(at, _)| *at).collect();
     let leaves = |at: &u64| Some(*at) != newest && *at >= new.notes_before;
@@ -374,7 +374,7 @@ fn first_changed(session: &Session, new: &NewEpoch) -> usize {
 /// Whether the newest message begins a turn: a person typed it, or a host extension spoke after an
 /// answer.
 fn begins_turn(session: &Session) -> bool {
-    let last = session.chat().window().last().copied();
+    let last = session.chat().window.last().copied();
     session.newest_said().is_some_and(|(at, message)| match message.kind {
         MessageKind::User => true,
         MessageKind::Assistant => Some(at) != last,

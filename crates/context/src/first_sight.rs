@@ -252,7 +252,7 @@ pub fn as_parts(parts: Vec<Part>) -> Treatment {
 /// gets the content again.
 fn repeats_right_away(session: &Session, at: u64, fact: &ResultFact) -> bool {
     // The treatment of a result that the host shows itself is decided before its message arrives.
-    let known = session.chat().get(at).or_else(|| session.chat().messages().last());
+    let known = session.chat().get(at).or_else(|| session.chat().messages.last());
     let Some(step) = known.map(|message| message.step) else { return false };
     session.window().rev().take_while(|(_, message)| message.step + 1 >= step).any(|(other, _)| {
         let is_same = |earlier: &ResultFact| {

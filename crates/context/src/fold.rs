@@ -105,10 +105,10 @@ pub fn folds_of(session: &Session, steps: &[FoldStep]) -> Vec<Fold> {
     ranges.extend(steps.iter().map(|step| (step.first..=step.last, true)));
     ranges.sort_by_key(|(range, _)| *range.start());
     let chat = session.chat();
-    let own_index = |at: u64| Some(chat.passing().own_before(chat.index_of(at)?));
+    let own_index = |at: u64| Some(chat.passing.own_before(chat.index_of(at)?));
     let are_next = |last: u64, first: u64| {
         let place = own_index(last);
-        place.is_some_and(|place| chat.own_window().get(place + 1) == Some(&first))
+        place.is_some_and(|place| chat.own_window.get(place + 1) == Some(&first))
             && chat.follows(first, last)
     };
     let mut joined: Vec<(RangeInclusive<u64>, bool)> = Vec::new();
@@ -270,7 +270,7 @@ mod tests {
 
     fn foldable(session: &Session, keep_steps: u64, keep_turn: bool) -> Vec<FoldStep> {
         let terms = FoldTerms { keep_steps, keep_turn, stands: &|_, _| false };
-        foldable_steps(session, &vec![9; session.chat().window().len()], &terms)
+        foldable_steps(session, &vec![9; session.chat().window.len()], &terms)
     }
 
     fn ranges(steps: &[FoldStep]) -> Vec<(u64, u64)> {

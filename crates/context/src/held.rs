@@ -39,7 +39,7 @@ impl Budgets {
 
 /// What must stand and has room, the newest decisions first, and what has none.
 pub fn within(session: &Session, mut budgets: Budgets) -> (Vec<&Held>, Vec<&Held>) {
-    let newest_first = session.sets().held().iter().rev();
+    let newest_first = session.sets().held.iter().rev();
     newest_first.partition(|held| budgets.take(held.why, held.tokens).is_some())
 }
 

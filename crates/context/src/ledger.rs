@@ -91,7 +91,7 @@ impl Coming {
 
     /// Number of messages at the front of a request of ours that a cache holds.
     pub fn held(&self, session: &Session, request: &[Prefix]) -> usize {
-        let caches = session.requests().ours();
+        let caches = &session.requests().ours;
         let reuse = self.prices.prices.reuse;
         caches.held(self.key(), self.now, reuse, request).unwrap_or(0)
     }
@@ -99,7 +99,7 @@ impl Coming {
     /// Number of slots at the front of our request that a cache holds. `edits`: how its slots
     /// differ from those sent last.
     pub fn held_slots(&self, session: &Session, edits: &[SlotEdit]) -> usize {
-        let mut slots: SentSlots = session.requests().slots().clone();
+        let mut slots: SentSlots = session.requests().slots.clone();
         slots.apply(edits, session.chat());
         self.held(session, slots.prefixes())
     }
@@ -183,16 +183,16 @@ fn plain_call(session: &Session, coming: &Coming, changed: Option<usize>) -> Pla
 /// Tokens of the plain host's messages that a cache would hold.
 fn plain_cached(session: &Session, coming: &Coming, compaction: Option<PlainCompaction>) -> u64 {
     let requests = session.requests();
-    let mut list = requests.list().clone();
+    let mut list = requests.list.clone();
     list.apply(session.chat(), compaction, session.calls() + 1);
     let reuse = coming.prices.prices.reuse;
-    let held = requests.plain().held(coming.key(), coming.now, reuse, list.prefixes());
+    let held = requests.plain.held(coming.key(), coming.now, reuse, list.prefixes());
     list.tokens(session.chat(), held.unwrap_or(0))
 }
 
 /// The same if only the previous request counted. The ledger assumes this if a record says nothing.
 fn by_previous(session: &Session, coming: &Coming, shared: Option<u64>) -> u64 {
-    let before = session.bill().last().map_or(0, |last| last.bill.plain.messages);
+    let before = session.bill().last.as_ref().map_or(0, |last| last.bill.plain.messages);
     coming.terms().cached(Front { shared, cached: None }, before)
 }
 
@@ -206,9 +206,9 @@ pub fn note(
     changed: Option<usize>,
 ) -> CallNote {
     let bill = session.bill();
-    let before = bill.last().map(|last| &last.bill);
+    let before = bill.last.as_ref().map(|last| &last.bill);
     let PlainCall { front: plain, compacted } = plain_call(session, coming, changed);
-    let is_new = bill.prices() != Some(&coming.prices);
+    let is_new = bill.prices.as_ref() != Some(&coming.prices);
     let Sending { shape, cached, kept, .. } = *sending;
     CallNote {
         prices: is_new.then(|| coming.prices.clone()),
@@ -246,11 +246,11 @@ fn measured(
     let known = session.measured();
     let front = |fixed: u64| scaled(fixed, known.front(coming.factor));
     let whole = session.weighed_plain(usize::MAX, session.plain_compaction(), coming.factor);
-    let before = session.bill().last().map_or(0, |last| last.bill.plain.messages);
+    let before = session.bill().last.as_ref().map_or(0, |last| last.bill.plain.messages);
     let plain_held = coming.terms().cached(plain, before);
     let (fixed, plain_fixed) = (front(coming.fixed), front(coming.plain_fixed()));
     // What stood is as large as it was.
-    let last = session.bill().last().map(|last| &last.bill);
+    let last = session.bill().last.as_ref().map(|last| &last.bill);
     let stood = last.filter(|bill| shape.grown && bill.fixed == coming.fixed);
     let held = |tokens: u64| match stood {
         Some(bill) if tokens >= shape.shared => {
@@ -272,7 +272,9 @@ pub fn host_calls(session: &Session, coming: &Coming, calls: Vec<HostCall>) -> H
         calls,
         model: coming.model.clone(),
         prompt: coming.prompt.clone(),
-        prices: Some(&coming.prices).filter(|it| session.bill().prices() != Some(*it)).cloned(),
+        prices: Some(&coming.prices)
+            .filter(|it| session.bill().prices.as_ref() != Some(*it))
+            .cloned(),
         fixed: coming.fixed,
         overhead: coming.overhead,
         factor: recorded_factor(coming.factor),
@@ -286,14 +288,14 @@ fn recorded_factor(factor: f64) -> Option<f64> {
 
 /// Tokens of the plain host's uncompacted list.
 fn plain_window(session: &Session) -> u64 {
-    session.chat().window_tokens().saturating_sub(session.own_tokens())
+    session.chat().window_tokens.saturating_sub(session.own_tokens())
 }
 
 /// What is charged for quotations since the previous call: the request sent once more, and the
 /// content shown again.
 fn faults_cost(session: &Session) -> f64 {
     let (faults, bill) = (session.quoted(), session.bill());
-    let (Some(last), Some(prices)) = (bill.last(), bill.prices()) else { return 0.0 };
+    let (Some(last), Some(prices)) = (bill.last.as_ref(), bill.prices.as_ref()) else { return 0.0 };
     if faults.things == 0 {
         return 0.0;
     }
@@ -307,7 +309,7 @@ fn faults_cost(session: &Session) -> f64 {
 /// pass not among them, and never starts with a tool result. `None` if nothing would be dropped.
 fn compact(session: &Session, before: Option<PlainCompaction>) -> Option<PlainCompaction> {
     let chat = session.chat();
-    let own = chat.own_window().iter();
+    let own = chat.own_window.iter();
     let window: Vec<_> = own.filter_map(|at| Some((*at, chat.get(*at)?))).collect();
     let mut kept = 0;
     let mut index = window.len();

@@ -259,7 +259,7 @@ fn pool_lines(
 ) -> Vec<String> {
     let lines: Vec<(usize, PoolLine)> = all_lines(session, metadata).collect();
     let mut spare = lines.iter().map(|(_, line)| line.tokens).sum::<u64>().saturating_sub(budget);
-    let pool = session.sets().pool();
+    let pool = &session.sets().pool;
     let mut order: Vec<&(usize, PoolLine)> = lines.iter().collect();
     order.sort_by_key(|(place, _)| (pool[*place].activated, pool[*place].seen));
     let mut evicted = HashSet::new();
@@ -285,7 +285,7 @@ fn all_lines<'a>(
     session: &'a Session,
     metadata: &'a dyn Fn(&ObjectId) -> Option<PoolLine>,
 ) -> impl Iterator<Item = (usize, PoolLine)> + 'a {
-    session.sets().pool().iter().enumerate().filter_map(|(place, known)| {
+    session.sets().pool.iter().enumerate().filter_map(|(place, known)| {
         let entry = session.index().get(&known.id)?;
         let line = metadata(&known.id).unwrap_or_else(|| PoolLine::of(pool_line(entry)));
         Some((place, line))

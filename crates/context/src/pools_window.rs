@@ -52,7 +52,7 @@ pub fn shares(
         used += tokens.min(cap);
     }
     let seen: HashMap<&ObjectId, u64> =
-        session.sets().pool().iter().map(|known| (&known.id, known.seen)).collect();
+        session.sets().pool.iter().map(|known| (&known.id, known.seen)).collect();
     standing.sort_by_key(|place| {
         let id = &active[*place].0.id;
         let last_met = seen.get(id).copied().unwrap_or_default();

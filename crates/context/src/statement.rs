@@ -123,15 +123,15 @@ pub fn statement<'a>(events: impl IntoIterator<Item = &'a Event>) -> Statement {
     let mut failed_calls = 0;
     let mut hosts = HostSums::default();
     for event in events {
-        let before = session.bill().reported().cost;
-        let warming = session.bill().warming();
+        let before = session.bill().reported.cost;
+        let warming = session.bill().warming;
         session.apply(event);
         let bill = session.bill();
         match event {
             Event::Called(record) => {
                 if let Some(mut line) = line(record, bill) {
-                    line.host_calls = bill.hosts().since(&hosts);
-                    hosts = bill.hosts();
+                    line.host_calls = bill.hosts.since(&hosts);
+                    hosts = bill.hosts;
                     calls.push(line);
                 }
             }
@@ -139,16 +139,17 @@ pub fn statement<'a>(events: impl IntoIterator<Item = &'a Event>) -> Statement {
             Event::Reported(reported) if reported.kind == ReportKind::CacheWarm => {
                 let Some(line) = calls.last_mut() else { continue };
                 line.warming.requests += 1;
-                line.warming.ours += bill.warming().ours - warming.ours;
-                line.warming.plain += bill.warming().plain - warming.plain;
+                line.warming.ours += bill.warming.ours - warming.ours;
+                line.warming.plain += bill.warming.plain - warming.plain;
             }
             Event::Reported(reported) => {
                 let of = |line: &&mut CallLine| Some(line.number) == reported.call;
                 if let Some(line) = calls.iter_mut().rev().find(of) {
-                    let cost = bill.reported().cost - before;
+                    let cost = bill.reported.cost - before;
                     line.reported = Some(usage(reported, cost, line.ours.cost));
                     // It is billed by its size from now on.
-                    if let Some(last) = bill.last().filter(|last| last.number == line.number) {
+                    if let Some(last) = bill.last.as_ref().filter(|last| last.number == line.number)
+                    {
                         let CallBill { ours, plain, .. } = &last.bill;
                         (line.ours, line.plain) = ((*ours).into(), (*plain).into());
                     }
@@ -161,26 +162,26 @@ pub fn statement<'a>(events: impl IntoIterator<Item = &'a Event>) -> Statement {
     let (epochs, epochs_dollars) = bill.saved_by_epochs();
     let dollars = bill.dollars();
     Statement {
-        calls: bill.calls(),
+        calls: bill.calls,
         failed_calls,
-        host_calls: bill.hosts(),
+        host_calls: bill.hosts,
         left: session.left_sums(),
         epoch: session.epoch(),
-        prices: bill.prices().cloned(),
+        prices: bill.prices.as_ref().cloned(),
         bill: bill.ours(),
         plain_bill: bill.plain(),
-        overhead: bill.overhead(),
-        ours: bill.our_account(),
-        plain: bill.plain_account(),
-        plain_compactions: bill.compactions(),
-        warming: bill.warming(),
+        overhead: bill.overhead,
+        ours: bill.our_account,
+        plain: bill.plain_account,
+        plain_compactions: bill.compactions,
+        warming: bill.warming,
         faults: StatementFaults::so_far(&session),
-        reported: bill.reported(),
+        reported: bill.reported,
         saved_otherwise: bill.plain() - bill.ours() - epochs,
         saved_otherwise_dollars: dollars
             .map(|dollars| dollars.plain_bill - dollars.bill - epochs_dollars),
         dollars,
-        epochs: bill.epochs().to_vec(),
+        epochs: bill.epochs.to_vec(),
         per_call: calls,
     }
 }
@@ -188,12 +189,12 @@ pub fn statement<'a>(events: impl IntoIterator<Item = &'a Event>) -> Statement {
 /// The line of the call just applied; `None` if its record has no bill.
 fn line(record: &CallRecord, bill: &Bill) -> Option<CallLine> {
     let note = record.bill.as_ref()?;
-    let last = bill.last()?;
+    let last = bill.last.as_ref()?;
     let CallBill { warm, ours, plain, extra, overhead_cost, .. } = &last.bill;
     Some(CallLine {
         number: record.number,
         model: record.model.clone(),
-        usd_per_million: bill.prices().and_then(|prices| prices.usd_per_million),
+        usd_per_million: bill.prices.as_ref().and_then(|prices| prices.usd_per_million),
         epoch: record.epoch,
         warm: *warm,
         ours: (*ours).into(),

@@ -127,8 +127,8 @@ impl Ingest<'_> {
             notices.push(Notice::HostRewrote { how: how.as_str(), at: found.kept as u64 });
         }
         let chat = self.journal.state().chat();
-        let before = chat.own_window().to_vec();
-        let mut window: Vec<u64> = before[..chat.passing().own_before(found.kept)].to_vec();
+        let before = chat.own_window.to_vec();
+        let mut window: Vec<u64> = before[..chat.passing.own_before(found.kept)].to_vec();
         window.extend(found.rest.iter().filter_map(|entry| match entry {
             HostEntry::Known(at) => Some(*at),
             HostEntry::New(_) | HostEntry::Passing(_) => None,
@@ -180,13 +180,13 @@ impl Ingest<'_> {
         let chat = self.journal.state().chat();
         let own_kept = found.kept - found.passing.len();
         if let Some(how) = found.rewrite
-            && chat.own_window()[own_kept..] != rest
+            && chat.own_window[own_kept..] != rest
         {
-            let mut window = chat.own_window()[..own_kept].to_vec();
+            let mut window = chat.own_window[..own_kept].to_vec();
             window.extend(rest);
             self.rewrite_window(how, chat.len(), &window);
         }
-        if passing != self.journal.state().chat().passing().before(usize::MAX) {
+        if passing != self.journal.state().chat().passing.before(usize::MAX) {
             self.journal.record(Event::Passing { messages: passing });
         }
         let edited = self.take_changed_texts(list, notices)?;
@@ -230,7 +230,7 @@ impl Ingest<'_> {
         let mut first = None;
         for (index, message) in (list.skip..).zip(list.messages) {
             let state = self.journal.state();
-            let Some(at) = state.chat().window().get(index).copied() else { continue };
+            let Some(at) = state.chat().window.get(index).copied() else { continue };
             let Some(known) = state.chat().get(at) else { continue };
             if known.is_volatile() && state.folds().hide(at) {
                 self.request.keep_volatile(at, message);

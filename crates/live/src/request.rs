@@ -118,7 +118,7 @@ impl Request {
 
     /// A host message that did not cross because it is the same as at the previous call.
     pub(super) fn kept_message(&self, journal: &Journal, index: usize) -> Result<HostMessage> {
-        let at = journal.state().chat().window()[index];
+        let at = journal.state().chat().window[index];
         if journal.state().chat().get(at).is_some_and(ChatMessage::is_volatile) {
             let slot = self.view.at_host(index);
             if let Some(SlotRecord::Message { message, withheld }) = slot.map(|slot| &slot.record) {
@@ -140,7 +140,7 @@ impl Request {
         list: &'a ListTail<'_>,
         index: usize,
     ) -> Result<Cow<'a, HostMessage>> {
-        let at = journal.state().chat().window()[index];
+        let at = journal.state().chat().window[index];
         let is_withheld = journal.state().chat().get(at).is_some_and(|known| known.withheld);
         match list.get(index) {
             Some(message) if message.withheld.is_none() || is_withheld => {

@@ -61,7 +61,7 @@ impl Foresight {
     /// transcript's newest message; a compaction's summary may come before the transcript's
     /// messages.
     fn message(&self, session: &Session, at: u64) -> Option<usize> {
-        let window = session.chat().window();
+        let window = &session.chat().window;
         // Positions grow along the window, except a summary before them.
         let index = window.binary_search(&at).ok();
         let index = index.or_else(|| window.iter().rposition(|place| *place == at))?;

@@ -24,23 +24,15 @@ pub(super) struct Absence {
     absent: BTreeMap<u64, u64>,
     /// Positions of the messages that caused a fault in this epoch.
     missed: BTreeSet<u64>,
-    quoted: Amount,
-    faults: Faults,
+    /// What the model quoted since the previous call, for which it is charged.
+    pub(super) quoted: Amount,
+    /// The faults since the previous call.
+    pub(super) faults: Faults,
     /// Results since the newest call, and those of them that are faults or of our own tools.
     results: (u64, u64),
 }
 
 impl Absence {
-    /// What the model quoted since the previous call, for which it is charged.
-    pub(super) fn quoted(&self) -> Amount {
-        self.quoted
-    }
-
-    /// The faults since the previous call.
-    pub(super) fn faults(&self) -> Faults {
-        self.faults
-    }
-
     /// Whether the next call is made for faults alone.
     pub(super) fn is_for_faults(&self) -> bool {
         let (all, faulty) = self.results;
@@ -123,17 +115,17 @@ mod tests {
         absence.needed(3);
         absence.needed(3);
         absence.needed(9);
-        assert_eq!(absence.quoted(), Amount { things: 1, tokens: 500 });
+        assert_eq!(absence.quoted, Amount { things: 1, tokens: 500 });
         absence.called();
-        assert_eq!(absence.quoted(), Amount::default());
+        assert_eq!(absence.quoted, Amount::default());
         absence.needed(3);
-        assert_eq!(absence.quoted(), Amount::default(), "it was brought back");
+        assert_eq!(absence.quoted, Amount::default(), "it was brought back");
         absence.epoch_began();
         absence.needed(3);
         absence.update(4, None);
         absence.needed(4);
-        assert_eq!(absence.quoted(), Amount { things: 1, tokens: 500 }, "what stands is no fault");
-        assert_eq!(absence.faults().count(), 1);
+        assert_eq!(absence.quoted, Amount { things: 1, tokens: 500 }, "what stands is no fault");
+        assert_eq!(absence.faults.count(), 1);
     }
 
     #[test]

@@ -159,84 +159,58 @@ pub(super) struct Around {
 /// The ledger of a session.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Bill {
-    calls: u64,
-    ours: Account,
-    plain: Account,
-    overhead: f64,
-    added: f64,
-    warming: Warming,
-    faults: Faults,
+    /// Number of billed calls, those with the host's own messages included.
+    pub calls: u64,
+    /// Sums of our requests, without warming and faults.
+    pub our_account: Account,
+    /// Sums of the plain host's requests, without warming.
+    pub plain_account: Account,
+    /// The part of [`Self::ours`] caused by our tools and guidance.
+    pub overhead: f64,
+    /// The part of [`Self::ours`] caused by notes, and by help for failed edits.
+    pub added: f64,
+    /// Requests that kept the cache alive.
+    pub warming: Warming,
+    /// Faults.
+    pub faults: Faults,
     /// Number of quotations that are charged for.
     charged: u64,
     extra_calls: u64,
-    hosts: HostSums,
-    reported: ReportedSums,
+    /// The calls that went out with the host's own messages.
+    pub hosts: HostSums,
+    /// What providers reported.
+    pub reported: ReportedSums,
     dollars: Dollars,
-    epochs: Vec<EpochBill>,
-    prices: Option<PriceNote>,
-    last: Option<LastCall>,
-    compaction: Option<PlainCompaction>,
-    compactions: u64,
+    /// The epochs that started, in order.
+    pub epochs: Vec<EpochBill>,
+    /// Prices of the newest call.
+    pub prices: Option<PriceNote>,
+    /// The newest call.
+    pub last: Option<LastCall>,
+    /// The plain host's compaction in effect at the newest call.
+    pub compaction: Option<PlainCompaction>,
+    /// How often the plain host would have compacted.
+    pub compactions: u64,
     known_reports: BTreeSet<String>,
     /// What providers reported, by model.
     usage: BTreeMap<String, Usage>,
 }
 
 impl Bill {
-    /// Number of billed calls, those with the host's own messages included.
-    pub fn calls(&self) -> u64 {
-        self.calls
-    }
-
-    /// The calls that went out with the host's own messages.
-    pub fn hosts(&self) -> HostSums {
-        self.hosts
-    }
-
     /// Our cost so far: all requests, including our overhead, cache warming and what is charged for
     /// quotations.
     pub fn ours(&self) -> f64 {
-        self.ours.cost + self.warming.ours + self.charged()
+        self.our_account.cost + self.warming.ours + self.charged()
     }
 
     /// What the plain host's requests would have cost so far, cache warming included.
     pub fn plain(&self) -> f64 {
-        self.plain.cost + self.warming.plain
-    }
-
-    /// The part of [`Self::ours`] caused by our tools and guidance.
-    pub fn overhead(&self) -> f64 {
-        self.overhead
-    }
-
-    /// The part of [`Self::ours`] caused by notes, and by help for failed edits.
-    pub fn added(&self) -> f64 {
-        self.added
+        self.plain_account.cost + self.warming.plain
     }
 
     /// [`Self::ours`] divided by [`Self::plain`]; `None` before the first call.
     pub fn ratio(&self) -> Option<f64> {
         (self.plain() > 0.0).then(|| self.ours() / self.plain())
-    }
-
-    /// Sums of our requests, without warming and faults.
-    pub fn our_account(&self) -> Account {
-        self.ours
-    }
-
-    /// Sums of the plain host's requests, without warming.
-    pub fn plain_account(&self) -> Account {
-        self.plain
-    }
-
-    /// Requests that kept the cache alive.
-    pub fn warming(&self) -> Warming {
-        self.warming
-    }
-
-    /// Faults.
-    pub fn faults(&self) -> Faults {
-        self.faults
     }
 
     /// The part of [`Self::ours`] that is charged for quotations. What other faults cost is in the
@@ -251,11 +225,6 @@ impl Bill {
         self.charged + self.extra_calls > 0
     }
 
-    /// What providers reported.
-    pub fn reported(&self) -> ReportedSums {
-        self.reported
-    }
-
     /// The same sums in US dollars; `None` if no call has a known price.
     pub fn dollars(&self) -> Option<Dollars> {
         Some(self.dollars).filter(|dollars| dollars.calls > 0)
@@ -268,37 +237,12 @@ impl Bill {
         Some(note.prices.cost(0, tokens) * dollars::rate(note)?)
     }
 
-    /// The epochs that started, in order.
-    pub fn epochs(&self) -> &[EpochBill] {
-        &self.epochs
-    }
-
     /// What all epochs have saved so far, and the same in US dollars as far as prices are known.
     pub fn saved_by_epochs(&self) -> (f64, f64) {
         let saved = self.epochs.iter().map(|epoch| (epoch.saved, epoch.saved_dollars));
         saved.fold((0.0, 0.0), |(sum, dollars), (saved, more)| {
             (sum + saved, dollars + more.unwrap_or_default())
         })
-    }
-
-    /// Prices of the newest call.
-    pub fn prices(&self) -> Option<&PriceNote> {
-        self.prices.as_ref()
-    }
-
-    /// The newest call.
-    pub fn last(&self) -> Option<&LastCall> {
-        self.last.as_ref()
-    }
-
-    /// The plain host's compaction in effect at the newest call.
-    pub fn compaction(&self) -> Option<PlainCompaction> {
-        self.compaction
-    }
-
-    /// How often the plain host would have compacted.
-    pub fn compactions(&self) -> u64 {
-        self.compactions
     }
 
     /// Whether a report with this ID is already counted.
@@ -357,8 +301,8 @@ impl Bill {
         let HostSides { ours, plain, failed } = sides;
         let rate = self.prices.as_ref().and_then(dollars::rate);
         self.calls += 1;
-        self.ours.add(ours);
-        self.plain.add(plain);
+        self.our_account.add(ours);
+        self.plain_account.add(plain);
         self.dollars.add(ours, plain, rate);
         self.hosts.calls += 1;
         self.hosts.failed += u64::from(*failed);
@@ -386,9 +330,9 @@ impl Bill {
         let before = self.last.as_ref().map(|last| &last.bill);
         let bill = CallBill::new(note, record, before, prices, self.compaction);
         self.calls += 1;
-        self.ours.add(&bill.ours);
+        self.our_account.add(&bill.ours);
         if !bill.extra {
-            self.plain.add(&bill.plain);
+            self.plain_account.add(&bill.plain);
         }
         self.overhead += bill.overhead_cost;
         self.added += bill.added_cost;
@@ -467,7 +411,7 @@ impl Bill {
         let (Some(last), Some(note)) = (&mut self.last, &self.prices) else { return };
         let (prices, rate) = (&note.prices, dollars::rate(note).unwrap_or_default());
         let gone = last.bill.ours.resized(ours, prices);
-        self.ours.replace(&gone, &last.bill.ours);
+        self.our_account.replace(&gone, &last.bill.ours);
         self.dollars.bill += (last.bill.ours.cost - gone.cost) * rate;
         if last.bill.extra {
             return;
@@ -475,7 +419,7 @@ impl Bill {
         let size = last.bill.plain.total() + scaled(1, more.max(0.0));
         let gone =
             last.bill.plain.resized(size.saturating_sub(scaled(1, (-more).max(0.0))), prices);
-        self.plain.replace(&gone, &last.bill.plain);
+        self.plain_account.replace(&gone, &last.bill.plain);
         self.dollars.plain_bill += (last.bill.plain.cost - gone.cost) * rate;
     }
 

@@ -50,15 +50,20 @@ const PASSING: u64 = 1 << 62;
 /// it with positions of their own.
 #[derive(Debug, Clone, Default)]
 pub struct Chat {
-    messages: Vec<ChatMessage>,
-    own: Vec<u64>,
-    passing: Passing,
+    /// All messages, indexed by position.
+    pub messages: Vec<ChatMessage>,
+    /// Positions of the messages in the host's list that the chat has, in its order.
+    pub own_window: Vec<u64>,
+    /// The passing messages.
+    pub passing: Passing,
     /// `own` with the passing messages in their places.
-    window: Vec<u64>,
-    window_tokens: u64,
+    pub window: Vec<u64>,
+    /// Tokens of the host's list, as the host gave it.
+    pub window_tokens: u64,
     /// Lengths of the chat at the newest call with new messages and the one before.
     called: [u64; 2],
-    kinds: PassingKinds,
+    /// What messages that passed had in common.
+    pub(super) passing_kinds: PassingKinds,
     /// Positions of messages that passed after they had joined the chat.
     passed: BTreeSet<u64>,
 }
@@ -87,16 +92,6 @@ impl Chat {
         at >= PASSING
     }
 
-    /// The passing messages.
-    pub fn passing(&self) -> &Passing {
-        &self.passing
-    }
-
-    /// Positions of the messages in the host's list that the chat has, in its order.
-    pub fn own_window(&self) -> &[u64] {
-        &self.own
-    }
-
     /// Index in the window of the first of the passing messages at its end.
     pub fn passing_tail(&self) -> Option<usize> {
         let passing = self.window.iter().rev().take_while(|at| self.is_passing(**at)).count();
@@ -113,33 +108,18 @@ impl Chat {
         self.called[1]
     }
 
-    /// All messages, indexed by position.
-    pub fn messages(&self) -> &[ChatMessage] {
-        &self.messages
-    }
-
-    /// Positions of the messages in the host's list, in its order.
-    pub fn window(&self) -> &[u64] {
-        &self.window
-    }
-
     /// Index in the window of the message at a position.
     pub fn index_of(&self, at: u64) -> Option<usize> {
         if self.is_passing(at) {
             return self.window.iter().position(|position| *position == at);
         }
         // Positions rise along the window, unless the host rearranged its list.
-        let place = self.own.partition_point(|position| *position < at);
-        let place = match self.own.get(place) {
+        let place = self.own_window.partition_point(|position| *position < at);
+        let place = match self.own_window.get(place) {
             Some(found) if *found == at => place,
-            _ => self.own.iter().rposition(|position| *position == at)?,
+            _ => self.own_window.iter().rposition(|position| *position == at)?,
         };
         Some(self.passing.shift(place))
-    }
-
-    /// Tokens of the host's list, as the host gave it.
-    pub fn window_tokens(&self) -> u64 {
-        self.window_tokens
     }
 
     /// The current turn.
@@ -176,7 +156,7 @@ impl Chat {
         let message =
             ChatMessage { key, digest, kind, tokens, turn, step, changes, withheld, opening };
         self.messages.push(message);
-        self.own.push(at);
+        self.own_window.push(at);
         self.window.push(at);
         self.window_tokens += tokens;
         at
@@ -227,7 +207,7 @@ impl Chat {
         for at in &window {
             self.passed.remove(at);
         }
-        self.own = window;
+        self.own_window = window;
         self.pass(&[]);
     }
 
@@ -237,7 +217,7 @@ impl Chat {
         let (turn, step) = (self.turn(), self.step());
         let before = std::mem::replace(&mut self.passing, Passing::new(messages, turn, step));
         let first = self.passing.first_change(&before);
-        self.window.clone_from(&self.own);
+        self.window.clone_from(&self.own_window);
         for (place, index) in (PASSING..).zip(self.passing.indexes()) {
             self.window.insert(index.min(self.window.len()), place);
         }
@@ -256,11 +236,6 @@ impl Chat {
         }
     }
 
-    /// What messages that passed had in common.
-    pub(super) fn passing_kinds(&self) -> &PassingKinds {
-        &self.kinds
-    }
-
     /// Remembers what the messages at these positions of the window have in common: they passed.
     pub(super) fn learn_passing(&mut self, passed: &[u64]) {
         for at in passed {
@@ -268,7 +243,7 @@ impl Chat {
             let behind = self.window[index..].iter().filter_map(|at| self.get(*at));
             let answers = behind.filter(|it| matches!(it.kind, MessageKind::Assistant)).count();
             let message = message.clone();
-            self.kinds.learn(&message, answers);
+            self.passing_kinds.learn(&message, answers);
             self.passed.extend(Some(*at).filter(|at| !self.is_passing(*at)));
         }
     }
@@ -293,9 +268,9 @@ mod tests {
         use MessageKind::{Assistant, Other, User};
         let result = || MessageKind::Result(ResultFact::for_tests("t"));
         let chat = chat(&[User, Assistant, result(), User, Assistant, User, Other, Assistant]);
-        let turns: Vec<_> = chat.messages().iter().map(|m| m.turn).collect();
+        let turns: Vec<_> = chat.messages.iter().map(|m| m.turn).collect();
         assert_eq!(turns, [1, 1, 1, 1, 1, 2, 2, 2]);
-        let steps: Vec<_> = chat.messages().iter().map(|m| m.step).collect();
+        let steps: Vec<_> = chat.messages.iter().map(|m| m.step).collect();
         assert_eq!(steps, [0, 1, 1, 1, 2, 2, 2, 3]);
     }
 }

@@ -81,7 +81,7 @@ impl Folds {
     /// After the host rewrote its list: drops the folds whose messages are no longer adjacent in
     /// the window.
     pub(super) fn drop_broken(&mut self, chat: &Chat) {
-        let window = chat.own_window();
+        let window = &chat.own_window;
         let places: HashMap<u64, usize> = window.iter().copied().zip(0..).collect();
         let is_whole = |fold: &Fold| {
             let Some(start) = places.get(&fold.first) else { return false };
@@ -110,7 +110,7 @@ impl Folds {
 /// The user message that carries the line for steps starting at `first`: the last one before them,
 /// if it can carry lines.
 pub(super) fn carrier(chat: &Chat, first: u64) -> Option<u64> {
-    let window = chat.window();
+    let window = &chat.window;
     let place = chat.index_of(first)?;
     let before = window[..place].iter().rev().filter_map(|at| Some((*at, chat.get(*at)?)));
     let (at, message) = before.into_iter().find(|(_, m)| matches!(m.kind, MessageKind::User))?;

@@ -85,7 +85,8 @@ pub struct IndexEntry {
 /// The session index, in order of entry.
 #[derive(Debug, Clone, Default)]
 pub struct SessionIndex {
-    entries: Vec<IndexEntry>,
+    /// All entries, in order of entry.
+    pub entries: Vec<IndexEntry>,
     by_id: HashMap<ObjectId, usize>,
     by_handle: HashMap<Handle, usize>,
     files: u32,
@@ -94,11 +95,6 @@ pub struct SessionIndex {
 }
 
 impl SessionIndex {
-    /// All entries, in order of entry.
-    pub fn entries(&self) -> &[IndexEntry] {
-        &self.entries
-    }
-
     /// The entry of an object.
     pub fn get(&self, id: &ObjectId) -> Option<&IndexEntry> {
         self.by_id.get(id).map(|at| &self.entries[*at])

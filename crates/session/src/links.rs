@@ -8,15 +8,11 @@ use base::object::{Hash, ObjectId};
 #[derive(Debug, Clone, Default)]
 pub struct Links {
     followed: HashMap<ObjectId, Hash>,
-    tokens: u64,
+    /// Tokens of the metadata lines of all files that links brought in, counted when they came in.
+    pub tokens: u64,
 }
 
 impl Links {
-    /// Tokens of the metadata lines of all files that links brought in, counted when they came in.
-    pub fn tokens(&self) -> u64 {
-        self.tokens
-    }
-
     /// Whether the links of this version of the file were the last ones followed.
     pub fn are_followed(&self, file: &ObjectId, version: &Hash) -> bool {
         self.followed.get(file) == Some(version)

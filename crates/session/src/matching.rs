@@ -58,7 +58,7 @@ pub struct HostMatch {
 /// include a compaction summary, the host rewrote its list and the chat keeps everything. If not,
 /// the list is another branch, and the chat goes back to where the two diverge.
 pub fn match_host_list(chat: &Chat, skip: usize, list: &[Listed]) -> HostMatch {
-    let skip = skip.min(chat.window().len());
+    let skip = skip.min(chat.window.len());
     passing::continued(chat, skip, list).unwrap_or_else(|| rewritten(chat, skip, list))
 }
 
@@ -82,7 +82,7 @@ pub fn answer_of<'a>(
 
 /// A list that does not continue the window.
 fn rewritten(chat: &Chat, skip: usize, list: &[Listed]) -> HostMatch {
-    let window = chat.window();
+    let window = &chat.window;
     let same = window[skip..].iter().zip(list).take_while(|(at, listed)| {
         chat.get(**at).is_some_and(|message| {
             message.key == listed.key && (!chat.is_passing(**at) || message.digest == listed.said)
@@ -91,8 +91,8 @@ fn rewritten(chat: &Chat, skip: usize, list: &[Listed]) -> HostMatch {
     let same = same.count();
     let kept = skip + same;
     let rest = &list[same..];
-    let own = chat.own_window();
-    let known = find_known(chat, &own[..chat.passing().own_before(kept)], rest);
+    let own = &chat.own_window;
+    let known = find_known(chat, &own[..chat.passing.own_before(kept)], rest);
     let survives = known.iter().any(Option::is_some);
     let summary_first = rest.iter().any(|listed| listed.key.role == "compactionSummary");
     let entries = known.into_iter().enumerate().map(|(index, at)| match at {
@@ -105,11 +105,11 @@ fn rewritten(chat: &Chat, skip: usize, list: &[Listed]) -> HostMatch {
         (_, true) => (Rewrite::Compaction, chat.len()),
         (true, false) => (Rewrite::Rearranged, chat.len()),
         (false, false) => {
-            let kept = &own[..chat.passing().own_before(kept)];
+            let kept = &own[..chat.passing.own_before(kept)];
             (Rewrite::Branch, kept.iter().max().map_or(0, |at| at + 1))
         }
     };
-    let passing = chat.passing().before(kept);
+    let passing = chat.passing.before(kept);
     HostMatch { kept, rest, passing, rewrite: Some(how), is_less: true, chat_len }
 }
 
@@ -118,7 +118,7 @@ fn rewritten(chat: &Chat, skip: usize, list: &[Listed]) -> HostMatch {
 /// accepted anywhere.
 fn find_known(chat: &Chat, kept: &[u64], list: &[Listed]) -> Vec<Option<u64>> {
     let mut places: HashMap<&MessageKey, Vec<u64>> = HashMap::new();
-    for (at, message) in (0..).zip(chat.messages()) {
+    for (at, message) in (0..).zip(&chat.messages) {
         places.entry(&message.key).or_default().push(at);
     }
     let mut used: HashSet<u64> = kept.iter().copied().collect();

@@ -174,7 +174,7 @@ impl PlainList {
     /// Updates to the host's list at a call. `compaction`: the plain host's compaction then in
     /// effect. `call`: number of the call.
     pub fn apply(&mut self, chat: &Chat, compaction: Option<PlainCompaction>, call: u64) {
-        let window = chat.window();
+        let window = &chat.window;
         if self.compaction != compaction {
             (self.compaction, self.same) = (compaction, 0);
         }
@@ -207,7 +207,7 @@ impl PlainList {
 
     /// Tokens of the first `count` messages.
     pub fn tokens(&self, chat: &Chat, count: usize) -> u64 {
-        let window = chat.window();
+        let window = &chat.window;
         let summary = usize::from(self.compaction.is_some()).min(count);
         let sent = (0..window.len()).filter(|index| self.sends(chat, *index)).take(count - summary);
         let tokens = sent.filter_map(|index| Some(chat.get(window[index])?.tokens)).sum::<u64>();
@@ -227,9 +227,9 @@ impl PlainList {
 
     /// Whether the plain host sends the message at an index of the list.
     fn sends(&self, chat: &Chat, index: usize) -> bool {
-        let of = |index: usize| chat.get(*chat.window().get(index)?);
+        let of = |index: usize| chat.get(*chat.window.get(index)?);
         let Some(message) = of(index) else { return false };
-        let is_dropped = |compaction: PlainCompaction| chat.window()[index] < compaction.from;
+        let is_dropped = |compaction: PlainCompaction| chat.window[index] < compaction.from;
         let asks_us = || {
             let calls = message.key.calls.len();
             matches!(message.kind, MessageKind::Assistant)

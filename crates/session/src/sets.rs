@@ -58,11 +58,13 @@ pub struct Known {
 /// The three sets, each in order of entry, and what must stand; pinned ⊆ active ⊆ pool.
 #[derive(Debug, Clone, Default)]
 pub struct Sets {
-    pool: Vec<Known>,
+    /// Objects known to the model, in the order they became known.
+    pub pool: Vec<Known>,
     places: HashMap<ObjectId, usize>,
     active: BTreeMap<u64, Active>,
     activations: HashMap<ObjectId, u64>,
-    held: Vec<Held>,
+    /// What must stand, the newest decision last.
+    pub held: Vec<Held>,
     deactivated: HashSet<ObjectId>,
     /// Objects taken out of the pool and not brought back.
     indexed_only: HashSet<ObjectId>,
@@ -70,19 +72,9 @@ pub struct Sets {
 }
 
 impl Sets {
-    /// Objects known to the model, in the order they became known.
-    pub fn pool(&self) -> &[Known] {
-        &self.pool
-    }
-
     /// Objects whose content should be in the window, in order of activation.
     pub fn active(&self) -> impl DoubleEndedIterator<Item = &Active> {
         self.active.values()
-    }
-
-    /// What must stand, the newest decision last.
-    pub fn held(&self) -> &[Held] {
-        &self.held
     }
 
     /// What must stand, to be changed as the objects change.
@@ -307,7 +299,7 @@ mod tests {
         let (a, b) = (ObjectId::new("a"), ObjectId::new("b"));
         let mut sets = Sets::default();
         let pool = |sets: &Sets| -> Vec<String> {
-            sets.pool().iter().map(|known| known.id.to_string()).collect()
+            sets.pool.iter().map(|known| known.id.to_string()).collect()
         };
         sets.activate(&a, ActiveView::Whole, 1);
         sets.discover(&b);
@@ -342,7 +334,7 @@ mod tests {
         );
         sets.activate(&a, ActiveView::Whole, 1);
         assert_eq!(sets.active().next_back().unwrap().view, ActiveView::Whole);
-        assert_eq!(sets.pool().iter().map(|known| &known.id).collect::<Vec<_>>(), [&a, &b]);
+        assert_eq!(sets.pool.iter().map(|known| &known.id).collect::<Vec<_>>(), [&a, &b]);
     }
 
     #[test]
@@ -373,9 +365,9 @@ mod tests {
         ]));
         assert_eq!(active, [&Active { id: b.clone(), view: joined, turn: 1 }]);
         assert_eq!(sets.pinned(), [&b]);
-        assert_eq!(sets.pool().iter().map(|known| &known.id).collect::<Vec<_>>(), [&b, &c]);
+        assert_eq!(sets.pool.iter().map(|known| &known.id).collect::<Vec<_>>(), [&b, &c]);
         sets.activate(&c, ActiveView::Whole, 2);
-        assert_eq!(sets.pool().len(), 2);
+        assert_eq!(sets.pool.len(), 2);
         sets.deactivate(&b);
         sets.move_object(&b, &a, None);
         assert!(sets.is_deactivated(&a) && !sets.is_deactivated(&b) && !sets.is_active(&a));

@@ -288,7 +288,7 @@ impl Session {
 
     fn called(&mut self, record: &CallRecord) {
         let new = self.new_messages();
-        let before = self.bill.last().map(|last| last.bill.ours).unwrap_or_default();
+        let before = self.bill.last.as_ref().map(|last| last.bill.ours).unwrap_or_default();
         self.calls = record.number;
         self.chat.called();
         self.effects.clear();
@@ -373,7 +373,7 @@ impl Session {
             self.notes.saw(&file.object);
         }
         if file.cause.by_model() {
-            let step = self.chat.messages().last().map_or(0, |message| message.step);
+            let step = self.chat.messages.last().map_or(0, |message| message.step);
             self.edited.insert(file.object.clone(), step);
         }
         if changed {
@@ -465,7 +465,7 @@ impl Session {
         self.request_cut(how, chat_len, &window);
         if how == Rewrite::Passing {
             let stays: HashSet<u64> = window.iter().copied().collect();
-            let own = self.chat.own_window().iter().copied();
+            let own = self.chat.own_window.iter().copied();
             let passed: Vec<u64> = own.filter(|at| !stays.contains(at)).collect();
             self.chat.learn_passing(&passed);
         }

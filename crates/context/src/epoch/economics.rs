@@ -133,7 +133,7 @@ impl Bound {
         Self {
             ours: bill.ours(),
             plain: bill.plain(),
-            overhead: bill.overhead() + additions::borne(bill),
+            overhead: bill.overhead + additions::borne(bill),
             share: settings.extra_share,
             free: as_f64(settings.extra_tokens),
         }

@@ -382,8 +382,8 @@ impl CallsGone {
         let now = session.chat().step();
         let keep = usize::try_from(keep_results).unwrap_or(usize::MAX).max(1);
         let is_result = |at: &&u64| session.place(**at).has_result();
-        let results = || session.chat().window().iter().filter(is_result);
-        let mut calls = vec![0; session.chat().messages().len()];
+        let results = || session.chat().window.iter().filter(is_result);
+        let mut calls = vec![0; session.chat().messages.len()];
         for (at, newer) in results().zip(results().skip(keep)) {
             if let Some(calls) = usize::try_from(*at).ok().and_then(|at| calls.get_mut(at)) {
                 *calls = now + 1 - session.place(*newer).step;
@@ -400,7 +400,7 @@ impl CallsGone {
 
 /// Window indexes of the user messages, in order. These carry the lines of folded steps.
 fn carriers(session: &Session) -> Vec<usize> {
-    let window = session.chat().window().iter().enumerate();
+    let window = session.chat().window.iter().enumerate();
     window
         .filter(|(_, at)| session.place(**at).role == Role::User)
         .map(|(index, _)| index)
@@ -415,7 +415,7 @@ fn outputs(
     calls: &CallsGone,
     hazards: &dyn Chances,
 ) -> Vec<Candidate> {
-    let window = session.chat().window().iter().zip(shown).enumerate();
+    let window = session.chat().window.iter().zip(shown).enumerate();
     window
         .filter_map(|(index, (at, tokens))| {
             let (at, place) = (*at, session.place(*at));

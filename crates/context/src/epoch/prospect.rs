@@ -44,7 +44,7 @@ fn may_pay(session: &Session, shown: &[u64], terms: &EpochTerms<'_>, total: u64)
     let mut look = Look::new(session.chat().step(), terms.keep_results, young);
     let spent = session.spent_notes();
     let mut suffix = 0;
-    for (at, tokens) in session.chat().window().iter().zip(shown).rev() {
+    for (at, tokens) in session.chat().window.iter().zip(shown).rev() {
         suffix += tokens;
         let tokens = &tokens.saturating_sub(session.note_tokens(*at));
         let place = session.place(*at);
@@ -78,7 +78,7 @@ fn may_pay(session: &Session, shown: &[u64], terms: &EpochTerms<'_>, total: u64)
 
 /// Whether the newest results may exceed their share of the window, so that not all of them stay.
 fn fills(session: &Session, shown: &[u64], terms: &EpochTerms<'_>, marks: &Marks) -> bool {
-    let newest = session.chat().window().iter().zip(shown).rev();
+    let newest = session.chat().window.iter().zip(shown).rev();
     let results = newest.filter(|(at, _)| {
         let place = session.place(**at);
         place.has_result() && !place.hidden

@@ -221,7 +221,7 @@ proptest! {
             if !prospect::may_start(&session, &tokens, &terms) {
                 prop_assert_eq!(&decided, &None, "a look ahead errs at call {}", call);
             }
-            before = session.chat().window().len();
+            before = session.chat().window.len();
             if let Some(new) = decided {
                 start(&mut session, new);
             }

@@ -53,7 +53,7 @@ pub(super) fn working_set(
     }
     let stays = |at: &u64| session.result(*at).is_some_and(|fact| !is_let_go(session, fact));
     working.extend(held.iter().copied().filter(stays));
-    let step = session.chat().messages().last().map_or(0, |message| message.step);
+    let step = session.chat().messages.last().map_or(0, |message| message.step);
     for (file, _) in session.edited_files().filter(|(_, edited)| edited + EDITING_STEPS >= step) {
         let last = session.showings(file).map(|showing| showing.at).rfind(stays);
         working.extend(last);
@@ -76,7 +76,7 @@ pub(super) fn fixed(session: &Session, terms: &EpochTerms<'_>) -> BTreeSet<u64> 
 
 /// Positions of the messages that the host sends itself, and of those that these refer to.
 pub(super) fn kept(session: &Session, terms: &EpochTerms<'_>) -> BTreeSet<u64> {
-    let kept = session.chat().window().iter().skip(terms.kept_from).copied();
+    let kept = session.chat().window.iter().skip(terms.kept_from).copied();
     let referred = |at: u64| match session.treatment(at) {
         Treatment::Reread { parts } => parts.iter().filter_map(|part| part.stands_at).collect(),
         Treatment::Excerpt { pieces } => {

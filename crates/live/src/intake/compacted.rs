@@ -12,7 +12,7 @@ impl Ingest<'_> {
     ///
     /// `before`: the window before the host rewrote its list.
     pub(super) fn take_compacted(&mut self, how: Rewrite, before: &[u64]) -> Result<()> {
-        let now: HashSet<u64> = self.journal.state().chat().window().iter().copied().collect();
+        let now: HashSet<u64> = self.journal.state().chat().window.iter().copied().collect();
         let survivor = before.iter().position(|at| now.contains(at));
         let gone = match (how, survivor) {
             (Rewrite::Compaction | Rewrite::Rearranged, Some(first)) => before[..first].to_vec(),

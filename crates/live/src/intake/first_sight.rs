@@ -56,7 +56,9 @@ impl Ingest<'_> {
     /// is needed right away, in a call of its own.
     fn may_preview(&self, tokens: u64) -> bool {
         let bill = self.journal.state().bill();
-        let (Some(last), Some(note)) = (bill.last(), bill.prices()) else { return true };
+        let (Some(last), Some(note)) = (bill.last.as_ref(), bill.prices.as_ref()) else {
+            return true;
+        };
         let asking = note.prices.cost(last.bill.ours.total(), ASKING_TOKENS);
         // About half of a long output is shown, and then shown again.
         let again = note.prices.cost(0, tokens / 2);

@@ -22,9 +22,9 @@ impl Ingest<'_> {
             return Ok(());
         }
         let evidence = &mut self.intake.evidence;
-        for place in evidence.len()..self.journal.state().chat().own_window().len() {
+        for place in evidence.len()..self.journal.state().chat().own_window.len() {
             let state = self.journal.state();
-            let at = state.chat().own_window()[place];
+            let at = state.chat().own_window[place];
             let Some(index) = state.chat().index_of(at) else { continue };
             let volatile = state.chat().get(at).is_some_and(ChatMessage::is_volatile);
             let Needs { outputs, words } = match list.get(index) {

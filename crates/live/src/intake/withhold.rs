@@ -79,7 +79,7 @@ impl Withholding<'_> {
     /// only new ones.
     pub(crate) fn withhold(&self, skip: usize, messages: &mut [HostMessage]) -> Result<()> {
         let mut answers = Answers::default();
-        let mut next = self.journal.state().chat().passing().own_before(skip);
+        let mut next = self.journal.state().chat().passing.own_before(skip);
         for place in 0..messages.len() {
             let (before, rest) = messages.split_at_mut(place);
             let message = &mut rest[0];
@@ -118,7 +118,7 @@ impl Withholding<'_> {
     /// window of the first message that may be it.
     fn known_at(&self, next: &mut usize, message: &HostMessage) -> Option<u64> {
         let chat = self.journal.state().chat();
-        let own = chat.own_window().iter().enumerate().skip(*next).take(MAX_GONE);
+        let own = chat.own_window.iter().enumerate().skip(*next).take(MAX_GONE);
         let mut own = own.filter(|(_, at)| chat.get(**at).is_some_and(|it| it.key == message.key));
         let (place, at) = own.next()?;
         *next = place + 1;
@@ -193,7 +193,7 @@ impl Withholding<'_> {
     ) -> Result<&'a [JudgedCall]> {
         let Some(id) = result.key.calls.first() else { return Ok(&[]) };
         let chat = self.journal.state().chat();
-        let window = &chat.window()[..skip.min(chat.window().len())];
+        let window = &chat.window[..skip.min(chat.window.len())];
         let listed = before.iter().rev().map(|message| &message.key);
         let known = window.iter().rev().filter_map(|at| Some(&chat.get(*at)?.key));
         let Some(back) = answer_of(id, listed.chain(known)) else { return Ok(&[]) };

@@ -64,7 +64,7 @@ struct Prompts {
 impl Prompts {
     /// Adds the newest call of a session, if it has a bill.
     fn add(&mut self, state: &Session) {
-        let Some(last) = state.bill().last() else { return };
+        let Some(last) = state.bill().last.as_ref() else { return };
         self.calls += 1;
         self.all += last.bill.fixed;
         self.ours += last.bill.overhead.min(last.bill.fixed);

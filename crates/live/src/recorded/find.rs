@@ -53,7 +53,7 @@ impl FoundCall {
 
 /// The host's list as it is, without messages that pass.
 fn window_slots(state: &Session) -> Vec<Recorded> {
-    let window = state.chat().own_window().iter();
+    let window = state.chat().own_window.iter();
     let slot = |at: &u64| SlotRecord::Chat { chat: *at, content: None, folded: None };
     window.map(|at| Recorded { slot: slot(at), is_redacted: false }).collect()
 }

@@ -73,13 +73,13 @@ impl RecordedSize {
         let mut state = found.state.clone();
         found.reports().for_each(|event| state.apply(event));
         let ledger = state.bill();
-        let bill = &ledger.last().filter(|last| last.number == record.number)?.bill;
+        let bill = &ledger.last.as_ref().filter(|last| last.number == record.number)?.bill;
         Some(Self {
             factor: bill.factor,
             sent: bill.ours.total(),
             plain: bill.plain.total(),
             extra: bill.extra,
-            plain_from: ledger.compaction().map(|compaction| compaction.from),
+            plain_from: ledger.compaction.map(|compaction| compaction.from),
         })
     }
 }

@@ -181,7 +181,7 @@ impl<'a> Walk<'a> {
 
     fn finish(mut self) -> Timeline {
         let last = self.calls.last().map_or(0, |call| call.number);
-        let entries = self.state.index().entries().iter();
+        let entries = self.state.index().entries.iter();
         let objects = entries.map(|entry| {
             let showing = self.showing.remove(&entry.id).unwrap_or_default();
             ObjectLine::new(entry, &self.state, showing.finish(last))

@@ -41,12 +41,12 @@ pub(crate) fn coming(
     let data = call.model_data.as_ref();
     let (name, prices) = prices_of(&options.settings.prices, model.unwrap_or_default(), data);
     let bill = state.bill();
-    let last = bill.last();
+    let last = bill.last.as_ref();
     let as_before = last.filter(|last| last.prompt.as_ref() == prompt);
     let fixed = call.fixed_tokens.or_else(|| as_before.map(|last| last.bill.fixed));
     let overhead = call.overhead_tokens.or_else(|| last.map(|last| last.bill.overhead));
     let now = ledger::call_time(state, &prices);
-    let warm = state.requests().ours().is_alive(CacheKey { model, prompt }, now);
+    let warm = state.requests().ours.is_alive(CacheKey { model, prompt }, now);
     let is_last =
         |last: &LastCall| last.model.as_deref() == model && last.prompt.as_ref() == prompt;
     Coming {
@@ -54,7 +54,7 @@ pub(crate) fn coming(
         prompt: prompt.cloned(),
         now,
         warm,
-        plain_warm: state.requests().plain().is_alive(CacheKey { model, prompt }, now),
+        plain_warm: state.requests().plain.is_alive(CacheKey { model, prompt }, now),
         follows: warm && state.requests().is_newest_recorded() && last.is_some_and(is_last),
         factor: (bill.factor(model) * FACTOR_STEPS).round() / FACTOR_STEPS,
         fixed: fixed.unwrap_or_else(|| {
@@ -73,8 +73,8 @@ pub(crate) fn changed_since_last(
     list: &ListTail<'_>,
     rewrite: Option<(Rewrite, usize)>,
 ) -> Option<usize> {
-    let window = state.chat().window();
-    let known = state.bill().last().map_or(0, |last| index_of(last.host_messages));
+    let window = &state.chat().window;
+    let known = state.bill().last.as_ref().map_or(0, |last| index_of(last.host_messages));
     // Messages that change on every call count as unchanged elsewhere, but no cache holds them.
     let changes = |index: &usize| {
         let message = window.get(*index).and_then(|at| state.chat().get(*at));
@@ -109,7 +109,7 @@ impl Request {
 
     /// Our messages by what reports told of them. `otherwise`: the ratio of the others.
     fn weighed(&self, state: &Session, otherwise: f64) -> Weighed {
-        let window = state.chat().window();
+        let window = &state.chat().window;
         let ratio = |host: Option<usize>| {
             let at = host.and_then(|index| window.get(index));
             at.map_or(otherwise, |at| state.measured().ratio(*at, otherwise))
@@ -120,7 +120,7 @@ impl Request {
     /// The messages, compared with the previous request's.
     fn shape(&self, state: &Session, growth: &Growth<'_>) -> Shape {
         let Growth { edits, resumed, .. } = *growth;
-        let last = state.bill().last();
+        let last = state.bill().last.as_ref();
         let known = last.map_or(0, |last| last.bill.slots);
         let grown = match resumed {
             Some(same) => same == known,
@@ -138,8 +138,8 @@ impl Request {
     fn kept(&self, state: &Session, coming: &Coming, cold_from: usize) -> (u64, Option<u64>) {
         let slots = self.view.slots();
         // The newest messages are never folded, so each has its slot.
-        let before = state.bill().last().map_or(0, |last| index_of(last.host_messages));
-        let new = state.chat().window().len().saturating_sub(before);
+        let before = state.bill().last.as_ref().map_or(0, |last| index_of(last.host_messages));
+        let new = state.chat().window.len().saturating_sub(before);
         let held = slots.iter().filter(|slot| slot.host.is_some_and(|index| index < cold_from));
         let in_part = coming.warm && !(coming.follows && cold_from >= before);
         let kept = self.tokens_of(slots.len().saturating_sub(new));

@@ -68,7 +68,7 @@ impl Request {
         skip: usize,
         messages: &[HostMessage],
     ) {
-        let window = state.chat().window().iter().take(skip).enumerate();
+        let window = state.chat().window.iter().take(skip).enumerate();
         let known = window.map(|(index, at)| {
             // The stored form of a message that changes on every call is long outdated.
             match self.view.at_host(index).map(|slot| &slot.record) {
@@ -119,7 +119,7 @@ fn position_of(
     message: &str,
     withheld: Option<&Withheld>,
 ) -> Option<u64> {
-    let at = *state.chat().window().get(usize::try_from(index).ok()?)?;
+    let at = *state.chat().window.get(usize::try_from(index).ok()?)?;
     let known = state.chat().get(at)?;
     let digest = withheld.map_or_else(|| Hash::of(message), |withheld| withheld.digest.clone());
     (known.digest == digest).then_some(at)

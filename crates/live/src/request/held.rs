@@ -37,7 +37,7 @@ impl LayOut<'_> {
         let mut budgets = Budgets::of(marks, self.options.settings.instruction_tokens);
         let mut left_out = Vec::new();
         let newest_first: Vec<Held> =
-            self.journal.state().sets().held().iter().rev().cloned().collect();
+            self.journal.state().sets().held.iter().rev().cloned().collect();
         for held in newest_first {
             let missing = self.journal.state().missing(&held);
             if missing.is_empty() {
@@ -82,7 +82,7 @@ impl LayOut<'_> {
 
     /// The pins of which these slots do not show everything (`pools`).
     pub(super) fn pins_without(&self, slots: &[Slot]) -> Vec<LeftOut> {
-        let pins = self.journal.state().sets().held().iter().filter(|held| held.why == Why::Pinned);
+        let pins = self.journal.state().sets().held.iter().filter(|held| held.why == Why::Pinned);
         let shows = |slot: &Slot, held: &Held| match &slot.record {
             SlotRecord::Active { active, ranges, .. } if *active == held.object => {
                 ranges.is_empty() || held.ranges.iter().all(|of| of.without(ranges).is_empty())

@@ -78,7 +78,7 @@ impl LayOut<'_> {
         let mut left_out =
             self.bring_back(marks.as_ref(), self.room_left(marks), self.rewrite.is_some())?;
         let mut slots = self.changed_slots()?;
-        let len = self.journal.state().chat().window().len();
+        let len = self.journal.state().chat().window.len();
         let mut shown = self.request.view.sizes().to_vec();
         shown.resize(len, 0);
         for (index, slot) in &slots {
@@ -162,7 +162,7 @@ impl LayOut<'_> {
     /// Takes the passing messages out of the sizes of the window's messages; returns their tokens.
     /// No cache holds them and they never leave, so nothing depends on them but what has room.
     fn passing_tokens(&self, shown: &mut [u64]) -> u64 {
-        let passing = self.journal.state().chat().passing().indexes();
+        let passing = self.journal.state().chat().passing.indexes();
         passing.filter_map(|index| Some(std::mem::take(shown.get_mut(index)?))).sum()
     }
 
@@ -170,11 +170,11 @@ impl LayOut<'_> {
     fn first_new(&self) -> usize {
         let (state, is_passing) = (self.journal.state(), Some(Rewrite::Passing));
         let chat = state.chat();
-        if !chat.passing().is_empty() || self.rewrite.map(|(how, _)| how) == is_passing {
+        if !chat.passing.is_empty() || self.rewrite.map(|(how, _)| how) == is_passing {
             let is_new = |at: &u64| *at >= self.known && !chat.is_passing(*at);
-            return chat.window().iter().position(is_new).unwrap_or(chat.window().len());
+            return chat.window.iter().position(is_new).unwrap_or(chat.window.len());
         }
-        let known = state.bill().last().map_or(0, |last| last.host_messages);
+        let known = state.bill().last.as_ref().map_or(0, |last| last.host_messages);
         usize::try_from(known).unwrap_or(usize::MAX)
     }
 
@@ -194,7 +194,7 @@ impl LayOut<'_> {
         }
         let state = self.journal.state();
         let held = coming.held(state, next.sent.prefixes());
-        next.hosts.get(held).copied().flatten().unwrap_or(state.chat().window().len())
+        next.hosts.get(held).copied().flatten().unwrap_or(state.chat().window.len())
     }
 
     /// Whether a list that the host rewrote changes anything of the last request. A host that runs
@@ -204,7 +204,7 @@ impl LayOut<'_> {
         (how, index): (Rewrite, usize),
         next: &LazyCell<Next, impl FnOnce() -> Next>,
     ) -> bool {
-        let last = self.journal.state().requests().slots();
+        let last = &self.journal.state().requests().slots;
         let is_taken_out = how == Rewrite::Branch && self.list.kept_from != usize::MAX;
         match how {
             Rewrite::Passing => false,
@@ -218,7 +218,7 @@ impl LayOut<'_> {
     fn as_it_is(&self, slots: &BTreeMap<usize, Vec<Slot>>) -> Next {
         let chat = self.journal.state().chat();
         let mut request: Vec<&Slot> = self.request.view.slots().iter().collect();
-        let edits = self.request.view.edits_to(slots.clone(), chat.window().len());
+        let edits = self.request.view.edits_to(slots.clone(), chat.window.len());
         for edit in &edits {
             drop(request.splice(edit.at..edit.at + edit.remove, &edit.insert));
         }
@@ -242,7 +242,7 @@ impl LayOut<'_> {
         let answer = self.newest_answer()?;
         let said = answer.as_ref().map(|answer| answer.said().join("\n")).unwrap_or_default();
         for (index, tokens) in long {
-            let at = self.journal.state().chat().window()[index];
+            let at = self.journal.state().chat().window[index];
             let message = self.request.message_at(self.journal, self.list, index)?;
             let id = message.key.calls.first();
             let calls = answer.iter().flat_map(|answer| &answer.calls);
@@ -282,7 +282,7 @@ impl LayOut<'_> {
     /// for a folded message.
     fn changed_slots(&self) -> Result<BTreeMap<usize, Vec<Slot>>> {
         let state = self.journal.state();
-        let len = state.chat().window().len();
+        let len = state.chat().window.len();
         let first = self.rewrite.map_or(self.list.skip, |(_, index)| index.min(self.list.skip));
         let first = first.min(self.request.view.of_host());
         let other = (0..first).filter(|index| self.rewrite.is_some() && self.folds_differ(*index));
@@ -290,7 +290,7 @@ impl LayOut<'_> {
         let sent = self.request.recorded_contents(state);
         let mut slots = BTreeMap::new();
         for index in other.chain(first..len) {
-            let at = state.chat().window()[index];
+            let at = state.chat().window[index];
             let slot = match sent.get(&at).filter(|_| index < same) {
                 Some(content) => self.slot_as_sent(index, content)?,
                 None => self.slot(index)?,
@@ -307,7 +307,7 @@ impl LayOut<'_> {
     /// require: a fold ends where the host removes what follows it.
     fn folds_differ(&self, index: usize) -> bool {
         let state = self.journal.state();
-        let at = state.chat().window()[index];
+        let at = state.chat().window[index];
         let Some(slot) = self.request.view.at_host(index) else { return !state.folds().hide(at) };
         let lines = match &slot.record {
             SlotRecord::Chat { folded, .. } => folded.as_deref(),
@@ -331,7 +331,7 @@ impl LayOut<'_> {
             self.journal.segment(fold.first..=fold.last, false)?;
         }
         let state = self.journal.state();
-        let window = state.chat().window();
+        let window = &state.chat().window;
         let treated: BTreeSet<u64> = new.treatments.iter().map(|(at, _)| *at).collect();
         let changed = |index: &usize| {
             let at = window[*index];
@@ -349,7 +349,7 @@ impl LayOut<'_> {
         };
         let folds = state.folds().clone();
         self.journal.record(event);
-        let (window, now) = (self.journal.state().chat().window(), self.journal.state().folds());
+        let (window, now) = (&self.journal.state().chat().window, self.journal.state().folds());
         indexes.extend((0..window.len()).filter(|index| now.differ_at(window[*index], &folds)));
         Ok(indexes)
     }
@@ -378,7 +378,7 @@ impl LayOut<'_> {
     /// stand before it.
     fn slot(&self, index: usize) -> Result<Vec<Slot>> {
         let state = self.journal.state();
-        let at = state.chat().window()[index];
+        let at = state.chat().window[index];
         if state.folds().hide(at) {
             return Ok(Vec::new());
         }
@@ -401,7 +401,7 @@ impl LayOut<'_> {
 
     /// The slot of the message at an index of the window with the content that was sent.
     fn slot_as_sent(&self, index: usize, content: &str) -> Result<Vec<Slot>> {
-        let at = self.journal.state().chat().window()[index];
+        let at = self.journal.state().chat().window[index];
         let message = self.request.message_at(self.journal, self.list, index)?;
         if self.journal.state().folds().hide(at) || message.withheld.is_some() {
             return self.slot(index);
@@ -413,14 +413,14 @@ impl LayOut<'_> {
     /// The notes of a message that the host sends itself, as a message of ours.
     fn notes_ahead(&self, index: usize, message: &HostMessage) -> Option<Slot> {
         let state = self.journal.state();
-        let at = state.chat().window()[index];
+        let at = state.chat().window[index];
         let notes = Some(state.notes(at)).filter(|notes| !notes.is_empty() && state.is_kept(at))?;
         Some(Slot::ahead_of(index, message, notes))
     }
 
     /// A slot with this content, and the lines of folded steps where the message carries any.
     fn slot_with(&self, index: usize, message: &HostMessage, content: Option<String>) -> Slot {
-        let at = self.journal.state().chat().window()[index];
+        let at = self.journal.state().chat().window[index];
         match log_layout::fold_lines(self.journal.state(), at) {
             Some(lines) => Slot::of_carrier(index, at, message, content, lines),
             None => Slot::of_host(index, at, message, content),
@@ -431,7 +431,7 @@ impl LayOut<'_> {
     /// it was sent.
     fn pools_slot(&self, index: usize) -> Result<Slot> {
         let state = self.journal.state();
-        let at = state.chat().window()[index];
+        let at = state.chat().window[index];
         let sent = self.request.view.at_host(index).filter(|slot| {
             let is_it = matches!(slot.record, SlotRecord::Chat { chat, .. } if chat == at);
             is_it && index < self.list.skip && self.rewrite.is_none()
@@ -445,7 +445,7 @@ impl LayOut<'_> {
 
     /// The edits of the layout `pools`.
     pub(crate) fn pools_edits(&mut self, coming: &Coming) -> Result<NextRequest> {
-        let len = self.journal.state().chat().window().len();
+        let len = self.journal.state().chat().window.len();
         let chat = (0..len).map(|index| self.pools_slot(index)).collect::<Result<Vec<_>>>()?;
         let before = self.request.view.slots();
         let settings = &self.options.settings;

@@ -33,7 +33,7 @@ impl Request {
         (coming, cold_from): (&Coming, usize),
     ) -> Option<Notice> {
         let prices = &coming.prices.prices;
-        let known = state.bill().last().map_or(0, |last| last.host_messages);
+        let known = state.bill().last.as_ref().map_or(0, |last| last.host_messages);
         let tokens = |count: usize| -> u64 {
             state.window().take(count).map(|(_, message)| message.tokens).sum()
         };
@@ -51,7 +51,7 @@ impl Request {
             let message: Value = serde_json::from_str(&list.get(index)?.raw).ok()?;
             Some(message.get("customType")?.as_str()?.to_owned())
         };
-        let by = state.chat().passing().indexes().chain([at]).find_map(name);
+        let by = state.chat().passing.indexes().chain([at]).find_map(name);
         Some(Notice::ListChanges { at: at as u64, by })
     }
 }

@@ -52,7 +52,7 @@ impl LayOut<'_> {
     /// system prompt now holds the changes.
     pub(super) fn without_memory_notes(&self) -> Vec<usize> {
         let state = self.journal.state();
-        let window = state.chat().window();
+        let window = &state.chat().window;
         let dropped = state.dropped_memory().iter();
         dropped.filter_map(|at| window.iter().position(|known| known == at)).collect()
     }
@@ -83,7 +83,7 @@ impl LayOut<'_> {
         let stands = |line: &String| {
             let says = |note: &Note| note.text.lines().any(|said| said == line);
             let mut carriers = state.noted().filter(|at| state.notes(*at).iter().any(says));
-            carriers.any(|at| state.chat().window().contains(&at) && !state.folds().hide(at))
+            carriers.any(|at| state.chat().window.contains(&at) && !state.folds().hide(at))
         };
         lines.filter(|line| !stands(line)).collect()
     }

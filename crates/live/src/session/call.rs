@@ -209,7 +209,7 @@ impl LiveSession {
         ));
         let state = self.journal.state();
         let resumed = self.request.resumed_slots(state, &edits);
-        let recorded = self.request.apply(&edits, state.chat().window().len());
+        let recorded = self.request.apply(&edits, state.chat().window.len());
         let began = state.epoch() != epoch;
         let growth = Growth { edits: &recorded, began, changed, resumed, cold_from };
         let bill = self.request.bill_note(state, &coming, &growth);
@@ -258,7 +258,7 @@ impl LiveSession {
             edits,
             hash: view.hash(),
             sent_tokens: view.tokens(),
-            plain_tokens: state.chat().window_tokens(),
+            plain_tokens: state.chat().window_tokens,
             context_window: call.context_window,
             bill: Some(bill),
             time: self.journal.store().now(),

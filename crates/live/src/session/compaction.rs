@@ -59,8 +59,8 @@ impl LiveSession {
     /// Whether telling the host not to compact would help; records that it was told.
     fn may_cancel(&mut self, most: u64) -> bool {
         let (state, bill) = (self.journal.state(), self.journal.state().bill());
-        let is_small = bill.last().is_some_and(|last| last.bill.ours.total() <= most);
-        let cancelled = self.cancelled.with(state.calls(), bill.reported().calls, is_small);
+        let is_small = bill.last.as_ref().is_some_and(|last| last.bill.ours.total() <= most);
+        let cancelled = self.cancelled.with(state.calls(), bill.reported.calls, is_small);
         self.cancelled = cancelled.unwrap_or_default();
         cancelled.is_some()
     }
@@ -105,8 +105,8 @@ impl LiveSession {
         self.durably(|live| {
             live.take_unseen(list)?;
             let chat = live.journal.state().chat();
-            let gone = chat.passing().own_before(kept_from.min(chat.window().len()));
-            let gone = chat.own_window()[..gone].to_vec();
+            let gone = chat.passing.own_before(kept_from.min(chat.window.len()));
+            let gone = chat.own_window[..gone].to_vec();
             let runs = live.ingest().runs_compacted(gone);
             if runs.is_empty() {
                 return Ok(CompactionAnswer::Host);

@@ -70,8 +70,8 @@ impl LiveSession {
     ) -> Result<Continuation> {
         self.journal.begin_work()?;
         *before = Some(self.journal.take_over(source, cwd)?);
-        let objects = self.journal.state().index().entries().len() as u64;
-        let window = self.journal.state().chat().own_window().to_vec();
+        let objects = self.journal.state().index().entries.len() as u64;
+        let window = self.journal.state().chat().own_window.to_vec();
         let runs = self.ingest().runs_compacted(window);
         for (first, last) in &runs {
             self.journal.segment(*first..=*last, true)?;

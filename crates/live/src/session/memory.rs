@@ -64,7 +64,7 @@ impl PromptedSession for AtCall<'_> {
             prices_of(&settings.prices, model.unwrap_or_default(), call.model_data.as_ref());
         let (time, lifetime_seconds) = (Some(self.now.0), prices.lifetime_seconds);
         let now = CallTime { time, lifetime_seconds };
-        settings.layout == Layout::Pools || !live.state().requests().ours().is_any_alive(model, now)
+        settings.layout == Layout::Pools || !live.state().requests().ours.is_any_alive(model, now)
     }
 
     fn asking_tool(&self) -> Option<String> {

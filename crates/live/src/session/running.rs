@@ -98,7 +98,7 @@ impl LiveSession {
             let kept_from = if live.journal.state().has_kept() { 0 } else { usize::MAX };
             // If other messages already follow the turn, the host's next list has it as it is.
             if known < messages.len() && is_newest {
-                let skip = live.journal.state().chat().window().len();
+                let skip = live.journal.state().chat().window.len();
                 live.take_unseen(&ListTail { skip, messages: &messages[known..], kept_from })?;
                 live.journal.record(Event::TurnCommitted { key: key.to_owned() });
                 live.commit_staged()?;
@@ -113,7 +113,7 @@ impl LiveSession {
         let is = |at: u64, message: &HostMessage| {
             chat.get(at).is_some_and(|known| known.key == message.key)
         };
-        let window = chat.own_window();
+        let window = &chat.own_window;
         let first = messages.first();
         let place = window.iter().rposition(|at| first.is_some_and(|first| is(*at, first)));
         let place = place.unwrap_or(window.len());

@@ -84,9 +84,9 @@ impl LiveSession {
         let state = self.journal.state();
         let sent = state.sent();
         let bill = state.bill();
-        let last = bill.last().map(|last| &last.bill);
+        let last = bill.last.as_ref().map(|last| &last.bill);
         let dollars = bill.dollars();
-        let model = bill.last().and_then(|last| last.model.as_deref());
+        let model = bill.last.as_ref().and_then(|last| last.model.as_deref());
         let host_request_tokens = last.map_or(0, |last| {
             let fixed = last.fixed.saturating_sub(last.overhead);
             if state.measured().knows(model) {
@@ -109,7 +109,7 @@ impl LiveSession {
             bill_ratio: bill.ratio(),
             faults: StatementFaults::so_far(state),
             active_objects: self.active_objects().len() as u64,
-            indexed_objects: state.index().entries().len() as u64,
+            indexed_objects: state.index().entries.len() as u64,
             named_files: named_files(state),
             pinned_objects: self.pins().standing.len() as u64,
         }
@@ -145,5 +145,5 @@ fn named_files(state: &Session) -> u64 {
         matches!(entry.subject, Subject::File { lines: None, .. })
             && state.showings(&entry.id).next().is_none()
     };
-    state.index().entries().iter().filter(is_named_only).count() as u64
+    state.index().entries.iter().filter(is_named_only).count() as u64
 }

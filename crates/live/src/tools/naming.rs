@@ -134,7 +134,7 @@ impl Tools<'_> {
 
     /// The newest handle of a kind.
     fn newest(&self, kind: HandleKind) -> Option<String> {
-        let entries = self.journal.state().index().entries().iter().rev();
+        let entries = self.journal.state().index().entries.iter().rev();
         let mut of_kind = entries.map(|entry| entry.handle).filter(|handle| handle.kind == kind);
         of_kind.next().map(|handle| handle.to_string())
     }
@@ -153,7 +153,7 @@ impl Tools<'_> {
             let name = format!("{} {}", entry.handle, quote::name(path));
             (wanted.contains(&last(path)) && self.is_met(&entry.id)).then_some(name)
         };
-        state.index().entries().iter().rev().filter_map(path).take(MAX_NEAR).collect()
+        state.index().entries.iter().rev().filter_map(path).take(MAX_NEAR).collect()
     }
 
     /// The object of a name, with what else the name says.

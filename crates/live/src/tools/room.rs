@@ -30,7 +30,7 @@ impl Tools<'_> {
     ) -> Result<()> {
         let state = self.journal.state();
         let Some(marks) = self.marks() else { return Ok(()) };
-        let pins = state.sets().held().iter().filter(|held| held.why == Why::Pinned);
+        let pins = state.sets().held.iter().filter(|held| held.why == Why::Pinned);
         let pins: u64 =
             pins.filter(|held| Some(&held.object) != pinned).map(|held| held.tokens).sum();
         let by_people = state.window().filter(|(_, message)| message.kind == MessageKind::User);
@@ -54,7 +54,7 @@ impl Tools<'_> {
     fn marks(&self) -> Option<Marks> {
         let state = self.journal.state();
         let window = state.sent()?.context_window?;
-        let bill = &state.bill().last()?.bill;
+        let bill = &state.bill().last.as_ref()?.bill;
         let filling = self.options.filling(state);
         Some(ledger::marks(window, bill.factor, filling).without(bill.fixed))
     }

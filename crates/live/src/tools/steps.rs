@@ -89,7 +89,7 @@ fn listing(session: &Session, run: Run) -> String {
 /// The calls of a run that the chat holds, with their results, by step.
 fn steps(session: &Session, run: Run) -> BTreeMap<u32, Vec<(Handle, &ResultFact)>> {
     let mut steps: BTreeMap<u32, Vec<(Handle, &ResultFact)>> = BTreeMap::new();
-    for (at, message) in (0..).zip(session.chat().messages()) {
+    for (at, message) in (0..).zip(&session.chat().messages) {
         let Some(fact) = session.result(at) else { continue };
         let handle = fact.object.as_ref().and_then(|object| session.handle(object));
         if let Some(handle) = handle.filter(|handle| run.holds(*handle)) {
@@ -104,7 +104,7 @@ fn steps(session: &Session, run: Run) -> BTreeMap<u32, Vec<(Handle, &ResultFact)
 fn unlisted(session: &Session, run: Run, listed: &[u32]) -> Option<String> {
     let newest = session
         .index()
-        .entries()
+        .entries
         .iter()
         .rev()
         .find(|entry| entry.handle.kind == HandleKind::Toolcall);

@@ -28,7 +28,7 @@ impl Workspace {
             return Ok(Vec::new());
         }
         let mut found = Vec::new();
-        for entry in journal.state().index().entries() {
+        for entry in &journal.state().index().entries {
             let Subject::File { version: known, .. } = &entry.subject else { continue };
             let Some(location) = self.disk.location_of(journal, &entry.id)? else { continue };
             let is_out = journal.state().orphaned(&entry.id).is_some();

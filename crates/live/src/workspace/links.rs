@@ -29,7 +29,7 @@ impl Workspace {
     /// metadata pool.
     pub(super) fn follow_links(&self, journal: &mut Journal) {
         let limit = self.options.settings.linked_tokens;
-        let left = limit.saturating_sub(journal.state().links().tokens());
+        let left = limit.saturating_sub(journal.state().links().tokens);
         if left == 0 {
             return;
         }

@@ -104,7 +104,7 @@ impl Workspace {
         }
         let index = journal.state().index();
         let is_named = |path: &str| pairs.iter().any(|(from, _)| Path::new(path).starts_with(from));
-        let named = index.entries().iter().filter_map(|entry| match &entry.subject {
+        let named = index.entries.iter().filter_map(|entry| match &entry.subject {
             Subject::File { .. } if is_named(entry.subject.agent_path()) => Some(entry.id.clone()),
             _ => None,
         });

@@ -285,7 +285,7 @@ fn overwritten_by_move(journal: &Journal, file: &ObjectId) -> Option<Handle> {
     let is_gone = |subject: &Subject| {
         matches!(subject, Subject::File { lines: Some(_), .. }) && subject.agent_path() == path
     };
-    let mut entries = index.entries().iter().rev();
+    let mut entries = index.entries.iter().rev();
     let gone = entries
         .find(|entry| entry.id == *file && !index.is_shown(entry) && is_gone(&entry.subject));
     gone.map(|entry| entry.handle)

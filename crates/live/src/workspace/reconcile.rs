@@ -95,7 +95,7 @@ impl Workspace {
 
     /// Plans the check, if the session knows files from before.
     pub(crate) fn plan_check(&mut self, journal: &Journal) -> Result<()> {
-        if self.options.files != Files::Elsewhere && !journal.state().index().entries().is_empty() {
+        if self.options.files != Files::Elsewhere && !journal.state().index().entries.is_empty() {
             self.reconcile = Due::Yes;
             let written = journal.store().get(journal.session_id(), AsOf::Latest)?;
             let written = written.map_or(Timestamp(0), |version| version.system_time);
@@ -118,7 +118,7 @@ impl Workspace {
         let (began, staged_before) = (journal.store().now(), journal.staged_events());
         let index = journal.state().index();
         let known = index
-            .entries()
+            .entries
             .iter()
             .filter(|entry| index.is_shown(entry) && !journal.was_refused(&entry.id));
         let known: Vec<ObjectId> = known.map(|entry| entry.id.clone()).collect();

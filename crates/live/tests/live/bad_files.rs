@@ -89,7 +89,7 @@ impl Agent {
     /// What the session knows about a path in its folder: why it has no content, or its content.
     fn known(&self, name: &str) -> Option<String> {
         let path = self.root.join(name);
-        let entries = self.live.state().index().entries().iter();
+        let entries = self.live.state().index().entries.iter();
         let mut known = entries.filter(
             |entry| matches!(&entry.subject, Subject::File { path: known, .. } if Path::new(known) == path),
         );
@@ -386,7 +386,7 @@ fn a_file_replaced_by_something_unreadable_shows_its_last_text() {
         let path = agent.root.join("a");
         write_text(&path);
         agent.tool("read", &json!({ "path": "a" }), "text");
-        let id = agent.live.state().index().entries()[0].id.clone();
+        let id = agent.live.state().index().entries[0].id.clone();
         let tx = agent.store.get(&id, AsOf::Latest).unwrap().unwrap().tx_id;
         fs::remove_file(&path).unwrap();
         make(&path);

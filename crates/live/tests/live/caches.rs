@@ -16,7 +16,7 @@ fn host(prices: &str) -> Host {
 }
 
 fn last(host: &Host) -> CallBill {
-    host.live.state().bill().last().unwrap().bill.clone()
+    host.live.state().bill().last.as_ref().unwrap().bill.clone()
 }
 
 /// A turn of two calls with one output of about this many tokens.
@@ -180,18 +180,18 @@ fn no_cache_holds_the_summary_after_a_plain_compaction() {
     let mut host = host("openai");
     host.window = 60_000;
     let mut number = 0;
-    while host.live.state().bill().compactions() == 0 {
+    while host.live.state().bill().compactions == 0 {
         turn(&mut host, &number.to_string(), 2_500);
         number += 1;
     }
     let fixed = last(&host).fixed - last(&host).overhead;
-    let compacted = host.live.state().bill().compaction();
+    let compacted = host.live.state().bill().compaction;
     let (len, before) = (host.messages.len(), last(&host));
     turn(&mut host, "after", 1_000);
     jump(&mut host, len);
     host.user("Another way.");
     host.send();
-    assert_eq!(host.live.state().bill().compaction(), compacted);
+    assert_eq!(host.live.state().bill().compaction, compacted);
     let cached = last(&host).plain.cached;
     assert!(cached >= before.plain.total(), "the compacted list is cached: {cached}");
     // Back where the plain host had not compacted: its list is the one from before.
@@ -201,7 +201,7 @@ fn no_cache_holds_the_summary_after_a_plain_compaction() {
     host.user("From the start.");
     host.send();
     let bill = last(&host);
-    assert_eq!(host.live.state().bill().compaction(), None);
+    assert_eq!(host.live.state().bill().compaction, None);
     assert!(bill.plain.cached > fixed + 2_000, "{bill:?}");
     assert!(bill.plain.written < 30, "{bill:?}");
 }

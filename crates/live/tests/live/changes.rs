@@ -123,7 +123,7 @@ fn a_failed_edit_of_an_unread_file_shows_the_nearest_lines() {
     let missing = fail_edit(&mut host, "b.rs", "x");
     assert_eq!(missing, "Could not find the exact text in b.rs.");
     host.send();
-    assert_eq!(host.live.state().index().entries().len(), 3, "no file for a path without one");
+    assert_eq!(host.live.state().index().entries.len(), 3, "no file for a path without one");
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn a_file_changed_by_a_command_is_stored_before_the_next_call() {
     host.write_file("a.rs", TEXT);
     host.tool("write", &json!({ "path": "a.rs", "content": TEXT }), "Successfully wrote.");
     host.send();
-    let file = host.live.state().index().entries()[0].id.clone();
+    let file = host.live.state().index().entries[0].id.clone();
     assert_eq!(host.live.state().showings(&file).count(), 0, "what the model wrote does not stand");
     host.write_file("a.rs", &TEXT.replace("two", "zwei"));
     host.tool("read", &json!({ "path": "nowhere" }), "");

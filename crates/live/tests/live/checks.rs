@@ -102,7 +102,7 @@ impl World {
     fn check_sets(&mut self) {
         let state = self.host.live.state();
         let index: Vec<String> =
-            state.index().entries().iter().map(|entry| entry.handle.to_string()).collect();
+            state.index().entries.iter().map(|entry| entry.handle.to_string()).collect();
         assert!(index.starts_with(&self.index), "index and handles only grow");
         let handles: HashSet<&String> = index.iter().collect();
         assert_eq!(handles.len(), index.len(), "two objects have one handle: {index:?}");
@@ -111,7 +111,7 @@ impl World {
             assert!(handles.contains(&named[1].to_owned()), "`{}` names nothing", &named[1]);
         }
         let sets = state.sets();
-        let pool: HashSet<&ObjectId> = sets.pool().iter().map(|known| &known.id).collect();
+        let pool: HashSet<&ObjectId> = sets.pool.iter().map(|known| &known.id).collect();
         assert!(pool.iter().all(|id| state.index().get(id).is_some()), "pool ⊆ index");
         assert!(sets.active().all(|active| pool.contains(&active.id)), "active ⊆ pool");
         assert!(sets.pinned().iter().all(|id| sets.is_active(id)), "pinned ⊆ active");
@@ -169,8 +169,7 @@ impl World {
         assert_eq!(pins.left_out, state.left_out().iter().collect::<Vec<_>>());
         assert!(pins.waiting.is_empty() || !is_new, "{:?}", pins.waiting);
         let texts = self.host.sent.iter().map(text_of).collect::<Vec<_>>().concat();
-        for held in state.sets().held().iter().filter(|held| pins.standing.contains(&&held.object))
-        {
+        for held in state.sets().held.iter().filter(|held| pins.standing.contains(&&held.object)) {
             let known = state.index().get(&held.object).map(|entry| &entry.subject);
             let Some(Subject::File { version, .. }) = known else { continue };
             let noted = state.noted().flat_map(|at| state.notes(at));
@@ -200,7 +199,7 @@ impl World {
     }
 
     fn in_window(&self) -> Vec<(u64, &Value)> {
-        let window = self.host.live.state().chat().window().iter().copied();
+        let window = self.host.live.state().chat().window.iter().copied();
         window.zip(&self.host.messages).collect()
     }
 
@@ -377,7 +376,7 @@ impl World {
     /// Whether a file was moved over another one that the model knows: the present place of that
     /// one's lines is unknown.
     fn is_joined(&self, handle: &str) -> bool {
-        let entries = self.host.live.state().index().entries();
+        let entries = &self.host.live.state().index().entries;
         let named = entries.iter().find(|entry| entry.handle.to_string() == handle);
         named.is_some_and(|named| entries.iter().filter(|entry| entry.id == named.id).count() > 1)
     }
@@ -404,7 +403,7 @@ impl World {
 
     /// The handle under which a file is shown now: it may have been moved over another one.
     fn handle_now(&self, handle: &str) -> String {
-        let entries = self.host.live.state().index().entries();
+        let entries = &self.host.live.state().index().entries;
         let entry = entries.iter().find(|entry| entry.handle.to_string() == handle).unwrap();
         self.handle_of(&entry.id)
     }
@@ -467,7 +466,7 @@ impl World {
     /// text.
     fn check_texts(&self, fork: &mut LiveSession) {
         let state = self.host.live.state();
-        for entry in state.index().entries() {
+        for entry in &state.index().entries {
             let Subject::File { path, .. } = &entry.subject else { continue };
             let versions = self.host.store.lineage(&entry.id).unwrap();
             let had_text = versions.iter().any(|version| version.content.is_some());
@@ -518,7 +517,7 @@ impl World {
     /// shows.
     fn text_of(&self, handle: &str) -> Option<String> {
         let index = self.host.live.state().index();
-        let entry = index.entries().iter().find(|entry| entry.handle.to_string() == handle)?;
+        let entry = index.entries.iter().find(|entry| entry.handle.to_string() == handle)?;
         let file = match &entry.subject {
             Subject::Toolcall { shows: Some(Shows::File { object, .. }), .. } => {
                 index.get(object)?
@@ -546,7 +545,7 @@ impl World {
 
     /// The tokens of the IDs of all objects, by handle.
     pub(crate) fn id_tokens(&self) -> Vec<(String, u64)> {
-        let entries = self.host.live.state().index().entries().iter();
+        let entries = self.host.live.state().index().entries.iter();
         entries.map(|entry| (entry.handle.to_string(), tokens::count(entry.id.as_str()))).collect()
     }
 

@@ -36,7 +36,7 @@ fn report(host: &mut Host) {
         call: None,
         id: None,
         time: None,
-        input: host.live.state().bill().last().unwrap().bill.ours.total(),
+        input: host.live.state().bill().last.as_ref().unwrap().bill.ours.total(),
         cache_read: 0,
         cache_write: 0,
         output: 20,
@@ -53,7 +53,7 @@ fn the_host_does_not_compact_while_the_next_request_fits() {
         assert_eq!((host.live.state().calls(), host.live.state().epoch()), (calls, epoch));
         host.send();
         assert_eq!(host.live.state().calls(), calls + 1);
-        let sent = host.live.state().bill().last().unwrap().bill.ours.total();
+        let sent = host.live.state().bill().last.as_ref().unwrap().bill.ours.total();
         assert!(sent <= 40_000 - 16_384, "it does fit: {sent}");
     }
 }
@@ -129,12 +129,12 @@ fn new_outputs_go_out_while_the_window_has_room() {
     assert_eq!(host.compacts(Reason::Threshold, 2), CompactionAnswer::Cancel);
     host.send();
     report(&mut host);
-    let sent = host.live.state().bill().last().unwrap().bill.ours.total();
+    let sent = host.live.state().bill().last.as_ref().unwrap().bill.ours.total();
     assert!((40_000 - 16_384..=30_000).contains(&sent), "{sent}");
     host.tool("bash", &json!({ "command": "one more" }), &text(50, 1_000));
     assert_eq!(host.compacts(Reason::Threshold, 2), CompactionAnswer::Cancel);
     host.send();
-    let sent = host.live.state().bill().last().unwrap().bill.ours.total();
+    let sent = host.live.state().bill().last.as_ref().unwrap().bill.ours.total();
     assert!(sent < 40_000 - 16_384, "{sent}");
 }
 
@@ -157,7 +157,7 @@ fn what_a_provider_reported_before_is_not_lost_by_asking() {
     host.tool("bash", &json!({ "command": "more" }), &text(50, 6_000));
     host.compacts(Reason::Threshold, 2);
     host.send();
-    assert_eq!(host.live.state().bill().reported().calls, 1);
+    assert_eq!(host.live.state().bill().reported.calls, 1);
 }
 
 /// As Pi does with a summary that it was given.

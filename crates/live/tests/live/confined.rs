@@ -24,7 +24,7 @@ fn beside(name: &str) -> (Host, LiveSession, Vec<String>) {
     host.tool("bash", &json!({ "command": "pass show" }), SECRET);
     host.send();
     let mut names: Vec<String> =
-        host.live.state().index().entries().iter().map(|entry| entry.id.to_string()).collect();
+        host.live.state().index().entries.iter().map(|entry| entry.id.to_string()).collect();
     let file = ObjectId::new(&*names[0]);
     let mut transaction = host.store.begin();
     transaction.name(Nickname::parse("plan").unwrap(), Some(file));
@@ -49,7 +49,7 @@ fn a_confined_session_finds_nothing_that_it_did_not_meet() {
             assert_eq!(refused.unwrap().code(), "UNKNOWN_NAME", "{name}");
         }
     }
-    let (_, list) = (&host, confined.state().index().entries());
+    let (_, list) = (&host, &confined.state().index().entries);
     assert!(list.is_empty());
     let refused = confined.continue_from(host.live.id()).unwrap_err();
     assert_eq!(refused.code(), "INVALID_ARGUMENT");
@@ -91,7 +91,7 @@ fn a_file_that_was_only_named_is_the_hosts_to_show() {
     host.user("look");
     host.tool("ls", &json!({}), "own.md\nplan.md\n");
     host.send();
-    assert!(!host.live.state().index().entries().is_empty());
+    assert!(!host.live.state().index().entries.is_empty());
     let refused = host.live.activate("", &wanted("own.md"), false).unwrap_err();
     assert_eq!(refused.code(), "UNKNOWN_NAME");
 }

@@ -39,7 +39,7 @@ static CUT: LazyLock<Regex> = LazyLock::new(|| {
 /// Checks the text of every partly shown output of a request: each of its lines is shown, counted,
 /// or claimed to stand in another message, where it does stand.
 pub(crate) fn check(state: &Session, sent: &[Value], host: &[Value]) {
-    let places = state.chat().window().iter().zip(host);
+    let places = state.chat().window.iter().zip(host);
     let shown = places.filter(|(at, _)| !state.folds().hide(**at));
     for (index, (at, host)) in shown.enumerate() {
         let is_excerpt = matches!(state.treatment(*at), Treatment::Excerpt { .. });

@@ -154,7 +154,7 @@ fn writing_what_had_left_without_asking_is_a_fault() {
     assert_eq!(counts(&host), [0, 0, 0, 0, 1]);
     let bill = host.live.state().bill();
     let charged = bill.charged();
-    assert!(charged > 0.0 && (bill.faults().cost() - charged).abs() < 1e-9);
+    assert!(charged > 0.0 && (bill.faults.cost() - charged).abs() < 1e-9);
 }
 
 #[test]
@@ -164,8 +164,8 @@ fn a_fault_costs_its_call_or_what_came_again() {
     activate(&mut host, "t2", None);
     host.send();
     let bill = host.live.state().bill();
-    let call = bill.last().unwrap();
-    assert!((bill.faults().asked.cost - call.bill.ours.cost).abs() < 1e-9, "the whole call");
+    let call = bill.last.as_ref().unwrap();
+    assert!((bill.faults.asked.cost - call.bill.ours.cost).abs() < 1e-9, "the whole call");
     let spent = bill.ours() - before.ours();
     assert!((spent - call.bill.ours.cost).abs() < 1e-9, "which is in the bill once: {spent}");
     assert!(call.bill.plain.cost.abs() < 1e-9, "plain makes no such call");
@@ -179,7 +179,7 @@ fn a_fault_costs_its_call_or_what_came_again() {
     host.answer(&ids[0], "read", &read, &text("a"), false);
     host.answer(&ids[1], "bash", &other, "today", false);
     host.send();
-    let faults = host.live.state().bill().faults();
+    let faults = host.live.state().bill().faults;
     assert_eq!(of(&faults), [1, 1, 0, 0, 0]);
     let cost = faults.reread.cost;
     assert!(cost > 500.0 && cost < 1_500.0, "the lines that came again: {cost}");
@@ -373,7 +373,7 @@ fn what_a_deleted_file_had_is_asked_for() {
 #[test]
 fn lines_of_an_old_version_that_stand_have_not_left() {
     let mut host = begun();
-    let file = host.live.state().index().entries()[0].id.clone();
+    let file = host.live.state().index().entries[0].id.clone();
     let first = host.store.require(&file, base::object::AsOf::Latest).unwrap().tx_id;
     host.write_file("a.txt", &format!("new\n{}", text("a")));
     host.read("a.txt", None, None);
@@ -397,7 +397,7 @@ fn a_segment_that_was_brought_back_has_not_left() {
     host.send();
     host.window = 200_000;
     host.send();
-    let folded = host.live.state().index().entries().iter().rev();
+    let folded = host.live.state().index().entries.iter().rev();
     let mut folded =
         folded.filter(|entry| entry.handle.kind == base::object::HandleKind::ChatSegment);
     let segment = folded.next().unwrap().handle.to_string();

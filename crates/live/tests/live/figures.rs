@@ -76,7 +76,7 @@ impl Count {
     }
 
     fn bodies(host: &Host, sent: Vec<Value>, is_on: bool) -> (Body, Body) {
-        let fixed = host.live.state().bill().last().unwrap().bill.fixed;
+        let fixed = host.live.state().bill().last.as_ref().unwrap().bill.fixed;
         let key = (host.model.clone(), true);
         let plain_fixed = fixed - OVERHEAD_TOKENS;
         let plain =
@@ -116,7 +116,7 @@ impl Count {
         );
         let ours = bill.ours() - bill.charged();
         assert!(close(ours, self.our_cost), "ours: {ours} {}", self.our_cost);
-        let last = bill.last().unwrap();
+        let last = bill.last.as_ref().unwrap();
         assert_eq!(last.bill.plain.total(), self.plain_tokens, "the newest request of plain");
         assert_eq!(host.live.status().plain_request_tokens, self.plain_tokens);
         let size = inspect_call(&host.store, host.live.id(), last.number).unwrap().size.unwrap();
@@ -232,7 +232,7 @@ fn calls_that_failed_open_are_in_the_account() {
         host.live.record_failed_call("DISK_FULL");
         host.say("Done three.");
         turn(&mut host, &mut count, "four");
-        let hosts = host.live.state().bill().hosts();
+        let hosts = host.live.state().bill().hosts;
         assert_eq!((hosts.calls, hosts.failed), (2, 2));
         turn(&mut host, &mut count, "five");
     }
@@ -259,14 +259,14 @@ fn calls_made_while_it_was_off_are_in_the_account() {
         host.say("Done three.");
         host.crash();
         turn(&mut host, &mut count, "four");
-        let hosts = host.live.state().bill().hosts();
+        let hosts = host.live.state().bill().hosts;
         assert_eq!((hosts.calls, hosts.failed), (2, 0));
         host.restart();
         turn(&mut host, &mut count, "five");
-        assert_eq!(host.live.state().bill().hosts(), hosts);
+        assert_eq!(host.live.state().bill().hosts, hosts);
         host.fork("fork");
         turn(&mut host, &mut count, "six");
-        assert_eq!(host.live.state().bill().hosts(), hosts);
+        assert_eq!(host.live.state().bill().hosts, hosts);
     }
 }
 
@@ -289,7 +289,7 @@ fn a_provider_that_counts_otherwise_is_believed_of_both_sides() {
         host.user("go");
         for number in 0..16 {
             let request = host.send();
-            let last = host.live.state().bill().last().unwrap();
+            let last = host.live.state().bill().last.as_ref().unwrap();
             let (fixed, extra) = (last.bill.fixed, last.bill.extra);
             let size = otherwise(fixed, &request);
             newest = otherwise(fixed - OVERHEAD_TOKENS, &plain_of(&host.messages));
@@ -365,7 +365,7 @@ fn compacted() -> Host {
         host.tool("bash", &json!({ "command": format!("run {number}") }), &text);
         host.send();
         host.say("Done.");
-        if host.live.state().bill().compactions() > 0 {
+        if host.live.state().bill().compactions > 0 {
             return host;
         }
     }
@@ -378,7 +378,7 @@ fn plain_keeps_the_compaction_of_its_branch() {
     host.user("More.");
     host.send();
     host.say("Fine.");
-    let (whole, made) = (host.messages.clone(), host.live.state().bill().compaction().unwrap());
+    let (whole, made) = (host.messages.clone(), host.live.state().bill().compaction.unwrap());
     // To before what it keeps, to after the compaction, and back.
     for len in [4, whole.len() - 2, whole.len(), 4, whole.len()] {
         host.messages.clone_from(&whole);
@@ -387,8 +387,8 @@ fn plain_keeps_the_compaction_of_its_branch() {
         host.send();
         let bill = host.live.state().bill();
         let expected = (len > 4).then_some(made);
-        assert_eq!(bill.compaction(), expected, "from {len}");
-        assert_eq!(bill.compactions(), 1, "nothing is compacted again");
+        assert_eq!(bill.compaction, expected, "from {len}");
+        assert_eq!(bill.compactions, 1, "nothing is compacted again");
         host.say("Well.");
     }
     // A list without one of its messages is still compacted.
@@ -398,5 +398,5 @@ fn plain_keeps_the_compaction_of_its_branch() {
     host.messages.remove(3);
     host.send();
     let bill = host.live.state().bill();
-    assert_eq!((bill.compactions(), bill.compaction().is_some()), (1, true));
+    assert_eq!((bill.compactions, bill.compaction.is_some()), (1, true));
 }

@@ -18,7 +18,7 @@ fn wanted(name: &str) -> Wanted {
 /// The names of the files of the session index, in order of entry, in the session's folder.
 fn names(live: &LiveSession, host: &Host) -> Vec<String> {
     let root = host.folder.path().canonicalize().unwrap();
-    let files = live.state().index().entries().iter().filter_map(|entry| match &entry.subject {
+    let files = live.state().index().entries.iter().filter_map(|entry| match &entry.subject {
         Subject::File { path, .. } => Some(path.trim_start_matches(root.to_str().unwrap())),
         Subject::Toolcall { .. } | Subject::Segment { .. } => None,
     });
@@ -56,7 +56,7 @@ fn files_named_by_a_command_can_be_activated_for_no_tokens() {
     host.send();
     assert_eq!(names(&host.live, &host), ["file-000.rs", "file-001.rs"]);
     assert_eq!(host.sent, host.messages, "nothing of it stands in the window");
-    let file = host.live.state().index().entries()[0].id.clone();
+    let file = host.live.state().index().entries[0].id.clone();
     let version = host.store.get(&file, AsOf::Latest).unwrap().unwrap();
     assert_eq!((&version.fields["no_content"], version.content), (&json!("not_read"), None));
     let text = "// file-001.rs\nfn main() {}\n";
@@ -76,7 +76,7 @@ fn a_toolcall_names_the_files_that_it_met_and_how() {
     host.tool("bash", &json!({ "command": "rm -f none; cat file-001.rs" }), "// file-001.rs");
     host.tool("bash", &json!({ "command": "true" }), "");
     host.send();
-    let entries = host.live.state().index().entries().iter();
+    let entries = host.live.state().index().entries.iter();
     let calls = entries.filter(|entry| matches!(entry.subject, Subject::Toolcall { .. }));
     let met: Vec<Vec<(String, String)>> = calls.map(|call| met(&host, &call.id)).collect();
     let of = |files: &[(&str, &str)]| -> Vec<(String, String)> {
@@ -87,7 +87,7 @@ fn a_toolcall_names_the_files_that_it_met_and_how() {
     assert_eq!(met[1], of(&listed), "known files count too");
     assert_eq!(met[2], of(&[("file-001.rs", "found")]));
     assert_eq!(met[3], of(&[]));
-    let file = host.live.state().index().entries()[0].id.clone();
+    let file = host.live.state().index().entries[0].id.clone();
     let relations = host.store.relations().unwrap();
     let links =
         relations.relations_to(&[RelationKind::Dynamic], file.as_str(), AsOf::Latest).unwrap();
@@ -128,7 +128,7 @@ fn a_forgotten_file_is_not_discovered_again() {
     host.user("go");
     host.read("file-000.rs", None, None);
     host.send();
-    let file = host.live.state().index().entries()[0].id.clone();
+    let file = host.live.state().index().entries[0].id.clone();
     host.restart_as("session-2");
     host.store.forget(&file, ForgetOptions { dry_run: false, everywhere: false }).unwrap();
     host.tool("bash", &json!({ "command": "git ls-files" }), &output);

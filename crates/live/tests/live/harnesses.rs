@@ -15,7 +15,7 @@ fn file(host: &Host, name: &str) -> Option<ObjectId> {
         Subject::File { path, .. } => path.ends_with(name),
         Subject::Toolcall { .. } | Subject::Segment { .. } => false,
     };
-    index.entries().iter().find(|entry| named(&entry.subject)).map(|entry| entry.id.clone())
+    index.entries.iter().find(|entry| named(&entry.subject)).map(|entry| entry.id.clone())
 }
 
 /// The text of a file's latest version.

@@ -492,7 +492,7 @@ impl Host {
 
     /// Checks the ledger's figures for the newest request against the request and all earlier ones.
     fn check_bill(&self) {
-        let bill = &self.live.state().bill().last().unwrap().bill;
+        let bill = &self.live.state().bill().last.as_ref().unwrap().bill;
         let tokens = |messages: &[Value]| -> u64 {
             let parse = |message: &Value| HostMessage::parse(&message.to_string(), self.counter);
             messages.iter().map(|message| parse(message).tokens()).sum()

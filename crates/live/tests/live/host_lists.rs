@@ -95,7 +95,7 @@ fn a_fork_inherits_and_then_goes_its_own_way() {
     host.messages.truncate(5);
     host.tool("bash", &json!({ "command": "pwd" }), "/");
     host.send();
-    assert_eq!(host.live.state().index().entries().len(), 4, "f1, t1, t2 are inherited, t3 is new");
+    assert_eq!(host.live.state().index().entries.len(), 4, "f1, t1, t2 are inherited, t3 is new");
     let answer = host.activate(&Wanted { name: "t2".into(), ..Wanted::default() }, false);
     assert!(answer.ends_with("a.txt"), "{answer}");
     host.send();
@@ -114,7 +114,7 @@ fn changed_messages_are_stored_and_volatile_ones_pass_through() {
         assert_eq!(host.sent, host.messages);
     }
     let volatile =
-        host.live.state().chat().messages().iter().filter(|message| message.changes > 3).count();
+        host.live.state().chat().messages.iter().filter(|message| message.changes > 3).count();
     assert_eq!(volatile, 1);
     assert!(
         !chat_items(&host).iter().any(|item| item.contains("redacted 6")),
@@ -151,7 +151,7 @@ fn messages_of_every_kind_pass_through_in_place_and_unchanged() {
         }
         let items = chat_items(&host).join("\n");
         assert!(!items.contains("hidden"), "output excluded from context is stored nowhere");
-        let toolcalls = host.live.state().index().entries().len();
+        let toolcalls = host.live.state().index().entries.len();
         assert_eq!(toolcalls, 3, "a repeated call ID makes two objects, a person's command one");
     }
 }
@@ -192,7 +192,7 @@ fn a_call_id_used_by_another_session_makes_another_object() {
     other.user("hi");
     other.tool("bash", &json!({ "command": "ls" }), "other output");
     other.send();
-    let entry = &other.live.state().index().entries()[0];
+    let entry = &other.live.state().index().entries[0];
     assert_ne!(entry.id.as_str(), "call_1");
     let object = other.store.get(&entry.id, AsOf::Latest).unwrap().unwrap();
     assert_eq!(object.fields["provider_call_id"], json!("call_1"));

@@ -127,8 +127,8 @@ fn a_change_of_the_prompt_counts_with_its_sections() {
     host.user("go");
     host.send();
     host.say("Gone.");
-    let before = host.live.state().chat().window_tokens();
+    let before = host.live.state().chat().window_tokens;
     host.push(system(&"forty words of memory ".repeat(100)));
     host.send();
-    assert!(host.live.state().chat().window_tokens() - before > 300);
+    assert!(host.live.state().chat().window_tokens - before > 300);
 }

@@ -79,7 +79,7 @@ fn a_result_behind_other_messages_is_its_calls_and_leaves() {
     for name in ["one", "two", "three", "four"] {
         assert!(!stands(&sent, name), "{name} stands");
     }
-    let entries = host.live.state().index().entries().iter();
+    let entries = host.live.state().index().entries.iter();
     let calls = entries.filter(|entry| matches!(entry.subject, Subject::Toolcall { .. }));
     assert_eq!(calls.count(), 16, "no call has two objects");
 }

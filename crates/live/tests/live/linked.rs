@@ -61,7 +61,7 @@ fn pool(host: &Host) -> Vec<String> {
 fn named_pool(host: &Host) -> String {
     let folder = host.folder.path().canonicalize().unwrap();
     let mut shown = pool(host).join("\n").replace(folder.to_str().unwrap(), "/project");
-    for entry in host.live.state().index().entries() {
+    for entry in &host.live.state().index().entries {
         shown = shown.replace(entry.id.as_str(), &format!("<{}>", entry.handle));
     }
     shown
@@ -131,7 +131,7 @@ fn a_restart_changes_nothing() {
                 }
                 requests.push(host.send());
             }
-            (requests, host.live.state().links().tokens())
+            (requests, host.live.state().links().tokens)
         };
         let (plain, tokens) = run(false);
         assert!(tokens > 0, "the session must have followed links to prove anything");
@@ -147,17 +147,17 @@ fn linked_files_stay_within_session_and_pool_budgets() {
     activate(&mut unlimited, "a.md");
     unlimited.send();
     let every: u64 = pool(&unlimited).iter().map(cost).sum();
-    let half = unlimited.live.state().links().tokens() / 2;
+    let half = unlimited.live.state().links().tokens / 2;
     for (linked_tokens, pool_tokens) in [(half, 8_000), (8_000, every - half)] {
         let mut host = host(Settings { pool_tokens, ..settings(Layout::Pools, linked_tokens) });
         read_index(&mut host);
         activate(&mut host, "a.md");
         host.send();
         let all: u64 = pool(&host).iter().map(cost).sum();
-        let linked = host.live.state().links().tokens();
+        let linked = host.live.state().links().tokens;
         assert!(linked > 0 && linked <= linked_tokens, "{linked} of {linked_tokens}");
         assert!(all <= pool_tokens, "{all} of {pool_tokens}: {}", named_pool(&host));
-        let known = |host: &Host| host.live.state().index().entries().len();
+        let known = |host: &Host| host.live.state().index().entries.len();
         assert!(known(&host) < known(&unlimited), "what has no room stays unknown");
     }
 }
@@ -167,7 +167,7 @@ fn nothing_is_brought_in_by_default() {
     assert_eq!(Settings::default().linked_tokens, 0);
     let mut host = host(settings(Layout::Pools, 0));
     read_index(&mut host);
-    assert_eq!(host.live.state().index().entries().len(), 2, "the read and its file");
+    assert_eq!(host.live.state().index().entries.len(), 2, "the read and its file");
     assert_eq!(pool(&host).len(), 2, "{}", named_pool(&host));
 }
 
@@ -177,7 +177,7 @@ fn the_log_layout_names_linked_files_without_their_text() {
         let mut host = host(settings(Layout::Log, linked_tokens));
         read_index(&mut host);
         let sent = host.sent.clone();
-        let known = host.live.state().index().entries().len();
+        let known = host.live.state().index().entries.len();
         (sent, known, activate(&mut host, "f2").contains("# b.md"))
     });
     let [(plain, 2, false), (linked, 5, true)] = sent else { panic!("{sent:?}") };

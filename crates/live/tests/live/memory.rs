@@ -318,7 +318,7 @@ fn memory_that_changes_at_every_call_is_told_of_within_limits() {
         desk.turn("more of it, please, and then what comes next");
     }
     let state = desk.host.live.state();
-    let most = 500 + state.chat().window_tokens() / 20;
+    let most = 500 + state.chat().window_tokens / 20;
     assert!(state.added_tokens() <= most, "{} of {most}", state.added_tokens());
     let newest = desk.host.shown();
     assert!(newest.contains("Memory change 1: .pi/memory/MEMORY.md"), "{newest}");

@@ -117,7 +117,7 @@ fn what_the_model_never_gets_is_no_output() {
     assert_eq!(host.sent, host.messages);
     let state = host.live.state();
     assert_eq!([state.result(0), state.result(1)], [None, None]);
-    assert!(state.index().entries().is_empty());
+    assert!(state.index().entries.is_empty());
 }
 
 #[test]
@@ -266,8 +266,7 @@ fn no_file_is_looked_at_because_a_message_names_it() {
     host.user(&(other.clone() + &other + "Both."));
     host.send();
     let state = host.live.state();
-    let files =
-        state.index().entries().iter().filter(|entry| !entry.subject.agent_path().is_empty());
+    let files = state.index().entries.iter().filter(|entry| !entry.subject.agent_path().is_empty());
     assert_eq!(files.count(), 0);
     assert_eq!(state.result(0).unwrap().shows, Shows::Own);
 }

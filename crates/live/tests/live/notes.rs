@@ -184,7 +184,7 @@ fn help_for_failed_edits_in_a_loop_ends() {
     let tokens: u64 = helps.iter().map(|help| context::tokens::count(help)).sum();
     let bill = host.live.state().bill();
     assert!(tokens < 2_500, "{tokens} tokens of help");
-    assert!(bill.added() > 0.0 && bill.added() < bill.plain() / 20.0, "{}", bill.added());
+    assert!(bill.added > 0.0 && bill.added < bill.plain() / 20.0, "{}", bill.added);
 }
 
 /// What files do between two calls.

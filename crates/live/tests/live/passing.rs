@@ -150,7 +150,7 @@ fn what_comes_and_goes_leaves_the_rest_as_it_is() {
             assert!(visited.epochs() <= without.epochs() + most, "{name}: {}", visited.epochs());
             let (ours, theirs) = (visited.ratio(), without.ratio());
             assert!(ours <= theirs + share, "{name}: {ours} beside {theirs}");
-            let chat = visited.host.live.state().chat().messages().len();
+            let chat = visited.host.live.state().chat().messages.len();
             assert!(chat <= visited.own.len() + 12, "{name}: {chat} messages");
             if prices == uncached() {
                 let same = |(one, other): &(&Vec<Value>, &Vec<Value>)| one == other;
@@ -204,7 +204,7 @@ fn a_note_stays_though_its_message_went() {
     let carrier = visited.host.sent.iter().find(|it| text_of(it).contains("changed on disk"));
     assert_eq!(carrier.unwrap()["role"], "toolResult");
     let state = visited.host.live.state();
-    assert_eq!(state.times_told(&state.index().entries()[0].id), 1, "told once");
+    assert_eq!(state.times_told(&state.index().entries[0].id), 1, "told once");
 }
 
 #[test]
@@ -222,9 +222,9 @@ fn what_a_person_writes_meanwhile_joins_the_chat() {
     visited.own(|host| host.user("And now the docs."));
     visited.send_with(&[(visited.own.len(), visitor("user", 8, &state(8)))]);
     let chat = visited.host.live.state().chat();
-    assert_eq!(chat.messages().len(), visited.own.len());
+    assert_eq!(chat.messages.len(), visited.own.len());
     assert_eq!(chat.turn(), 2);
-    assert_eq!(chat.passing().listed().count(), 1);
+    assert_eq!(chat.passing.listed().count(), 1);
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn a_message_of_a_known_kind_that_stays_joins_the_chat() {
     visited.step(4, 80);
     visited.send_with(&[]);
     assert_eq!(visited.host.live.state().chat().len(), before + 3);
-    assert!(visited.host.live.state().chat().passing().is_empty());
+    assert!(visited.host.live.state().chat().passing.is_empty());
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn a_session_goes_on_with_what_passes_after_a_restart() {
     }
     assert!(!visited.notices.iter().any(is_rewrite));
     let chat = visited.host.live.state().chat();
-    assert!(chat.messages().len() <= visited.own.len() + 2, "{} messages", chat.len());
+    assert!(chat.messages.len() <= visited.own.len() + 2, "{} messages", chat.len());
 }
 
 /// Calls with messages put in before each: how many steps before the end, and with which role.
@@ -379,13 +379,13 @@ fn plain_compacts_what_it_has_and_nothing_that_passes() {
         let puts = places.map(|place| (place, visitor("custom", place, "Mind the plan of today.")));
         visited.send_with(&puts.collect::<Vec<_>>());
         let state = visited.host.live.state();
-        if let Some(made) = state.bill().compaction() {
-            let own = state.chat().own_window();
+        if let Some(made) = state.bill().compaction {
+            let own = &state.chat().own_window;
             let from = own.iter().position(|at| *at == made.from).expect("it is its own message");
             let dropped = own[..from].iter().filter_map(|at| Some(state.chat().get(*at)?.tokens));
             assert_eq!(made.dropped, dropped.sum::<u64>());
         }
         visited.step(call, 2_500);
     }
-    assert!(visited.host.live.state().bill().compactions() >= 2);
+    assert!(visited.host.live.state().bill().compactions >= 2);
 }

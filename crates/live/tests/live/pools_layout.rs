@@ -21,7 +21,7 @@ fn host() -> Host {
 fn shown(host: &Host) -> String {
     let folder = host.folder.path().canonicalize().unwrap();
     let mut shown = host.shown().replace(folder.to_str().unwrap(), "/project");
-    for entry in host.live.state().index().entries() {
+    for entry in &host.live.state().index().entries {
         if entry.id.as_str().len() == 64 {
             shown = shown.replace(entry.id.as_str(), &format!("<{}>", entry.handle));
         }
@@ -139,7 +139,7 @@ fn an_objects_own_view_chooses_the_fields_of_its_line() {
     for (handle, view) in
         [(0, json!(["path", "nickname", "owner", "gone"])), (2, json!(["args.command"]))]
     {
-        let id = host.live.state().index().entries()[handle].id.clone();
+        let id = host.live.state().index().entries[handle].id.clone();
         let version = host.store.get(&id, AsOf::Latest).unwrap().unwrap();
         let mut payload = host.store.payload(&version).unwrap();
         payload.fields.insert("view".into(), view);

@@ -99,7 +99,7 @@ impl Recorded {
     /// Replays the host's file, and gives its requests and what was counted of its tool calls.
     fn replayed(&mut self, with_snapshots: bool) -> (Vec<Vec<Value>>, ToolCalls) {
         let transcript = self.transcript();
-        let bill = &self.host.live.state().bill().last().unwrap().bill;
+        let bill = &self.host.live.state().bill().last.as_ref().unwrap().bill;
         let playing = Playing {
             settings: self.host.settings.clone(),
             counter: Counter::default(),

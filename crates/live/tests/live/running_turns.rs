@@ -60,7 +60,7 @@ fn a_long_result_is_shown_in_part_and_brought_back_whole() {
 
 fn host_object(host: &Host, name: &str) -> base::object::ObjectId {
     let index = host.live.state().index();
-    let entry = index.entries().iter().find(|entry| entry.handle.to_string() == name).unwrap();
+    let entry = index.entries.iter().find(|entry| entry.handle.to_string() == name).unwrap();
     entry.id.clone()
 }
 
@@ -279,7 +279,7 @@ fn pressure_within_a_turn_only_moves_what_precedes_it() {
     }
     host.send();
     assert!(host.live.state().epoch() > epoch);
-    assert!(host.live.state().bill().last().unwrap().bill.ours.total() < 40_000);
+    assert!(host.live.state().bill().last.as_ref().unwrap().bill.ours.total() < 40_000);
 }
 
 proptest! {

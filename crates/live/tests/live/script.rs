@@ -562,7 +562,7 @@ impl World {
     }
 
     fn target(&self, target: usize) -> String {
-        let entries = self.host.live.state().index().entries();
+        let entries = &self.host.live.state().index().entries;
         let mut names: Vec<String> = entries.iter().map(|entry| entry.handle.to_string()).collect();
         names.extend(FILES.map(str::to_owned));
         names.extend(["turn 1", "turns 1-2", "turns 2-9", "s99"].map(str::to_owned));

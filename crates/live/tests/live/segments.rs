@@ -171,7 +171,7 @@ fn turns_are_activated_by_their_numbers_and_become_a_segment() {
     }
     host.send();
     let index = host.live.state().index();
-    let segments = index.entries().iter().filter(|entry| entry.handle.to_string().starts_with('s'));
+    let segments = index.entries.iter().filter(|entry| entry.handle.to_string().starts_with('s'));
     assert_eq!(segments.count(), 2);
 }
 
@@ -304,7 +304,7 @@ fn a_fork_shows_the_words_that_it_inherited() {
     host.send();
     let answer = activate(&mut host, "turn 3");
     assert!(answer.contains("What was the branch called?"), "{answer}");
-    let newest = host.live.state().index().entries().last().unwrap().id.to_string();
+    let newest = host.live.state().index().entries.last().unwrap().id.to_string();
     assert!(newest.starts_with("chat_segment:fork:"), "{newest}");
 }
 

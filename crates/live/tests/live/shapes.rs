@@ -175,7 +175,7 @@ fn results_of_any_shape_are_shortened_to_the_window() {
         let part = shown_text(&host.sent[2], &host.messages[2]);
         assert!(part.contains(" between (t1:"), "{shape}");
         assert_replaced(&host.sent[2], &host.messages[2], &part);
-        let bill = &host.live.state().bill().last().unwrap().bill;
+        let bill = &host.live.state().bill().last.as_ref().unwrap().bill;
         let sent = bill.fixed + bill.ours.messages;
         assert!((10_000..host.window - 16_384).contains(&sent), "{shape}: {sent}");
     }

@@ -181,7 +181,7 @@ fn tools_and_finished_calls_do_not_wait() {
     // What answers is found.
     let index = far.host.live.state().index();
     let is_known = |name: &str| {
-        index.entries().iter().any(|entry| format!("{:?}", entry.subject).contains(name))
+        index.entries.iter().any(|entry| format!("{:?}", entry.subject).contains(name))
     };
     assert!(is_known("near.txt"));
     far.answer();

@@ -106,7 +106,7 @@ fn a_change_of_a_file_that_a_command_showed_is_told() {
         let line = changed(name, text("two, and more").len());
         assert_eq!(told(&mut host), [line], "{command}");
         assert_eq!(told(&mut host), [""; 0], "{command}: once");
-        let entry = &host.live.state().index().entries()[0];
+        let entry = &host.live.state().index().entries[0];
         let version = host.store.require(&entry.id, base::object::AsOf::Latest).unwrap();
         assert_eq!(version.fields["no_content"], "not_read", "it was not opened");
         std::fs::remove_file(host.path(name)).unwrap();
@@ -172,7 +172,7 @@ fn deleted(host: &Host) -> Vec<String> {
     let fields = |id: &base::object::ObjectId| {
         host.store.require(id, base::object::AsOf::Latest).unwrap().fields
     };
-    let entries = host.live.state().index().entries().iter();
+    let entries = host.live.state().index().entries.iter();
     let files = entries.filter(|entry| !entry.subject.agent_path().is_empty());
     let gone = files.filter(|file| fields(&file.id).get("no_content") == Some(&json!("deleted")));
     let name = |path: &str| Path::new(path).file_name().unwrap().to_string_lossy().into_owned();
@@ -193,7 +193,7 @@ fn a_file_known_by_a_listing_is_deleted_only_while_it_is() {
     host.write_file("a.rs", &text("one"));
     told(&mut host);
     assert_eq!(deleted(&host), [""; 0]);
-    let entry = &host.live.state().index().entries()[0];
+    let entry = &host.live.state().index().entries[0];
     let version = host.store.require(&entry.id, base::object::AsOf::Latest).unwrap();
     assert_eq!(version.fields["no_content"], "not_read", "it was not opened");
 }

@@ -100,7 +100,7 @@ fn a_pinned_file_is_counted_among_the_files() {
     host.user("begin");
     host.read("a.txt", Some(1), Some(2));
     host.send();
-    let handle = host.live.state().index().entries()[0].handle.to_string();
+    let handle = host.live.state().index().entries[0].handle.to_string();
     host.activate(&live::Wanted { name: handle, ..Default::default() }, true);
     host.send();
     check(&host.store, host.live.id());
@@ -127,7 +127,7 @@ fn an_object_is_shown_as_given_then_in_part_then_by_its_line() {
 fn what_happened_is_marked_at_the_first_call_after_it() {
     let mut host = worked();
     let epoch = host.live.state().calls();
-    let handle = host.live.state().index().entries()[0].handle.to_string();
+    let handle = host.live.state().index().entries[0].handle.to_string();
     host.activate(&live::Wanted { name: handle, ..Default::default() }, true);
     host.send();
     host.live.record_failed_call("DISK_FULL");

@@ -91,7 +91,7 @@ fn transform(live: &mut LiveSession, since: Option<u64>, skip: usize, fresh: &[&
 /// their own IDs, user messages followed by the lines of folded steps, everything else untouched.
 fn check(store: &Store, live: &LiveSession, messages: &[&str], file: &Path) {
     let call = replay_call(store, live.id(), live.state().calls()).unwrap();
-    let (folds, window) = (live.state().folds(), live.state().chat().window());
+    let (folds, window) = (live.state().folds(), &live.state().chat().window);
     assert_eq!(window.len(), messages.len(), "{}", file.display());
     let shown = window.iter().zip(messages).filter(|(at, _)| !folds.hide(**at));
     let shown: Vec<(u64, &str)> = shown.map(|(at, message)| (*at, *message)).collect();

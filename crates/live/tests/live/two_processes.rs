@@ -46,7 +46,7 @@ fn a_second_process_on_a_session_gets_a_session_of_its_own() {
     assert_eq!(own.as_str(), "session:session-1+2");
     assert_eq!(events(&host, &session), theirs, "the other's session is untouched");
     assert_eq!(host.live.state().calls(), 2);
-    assert_eq!(host.live.state().index().entries().len(), 3, "f1 and t1 are inherited, t2 is new");
+    assert_eq!(host.live.state().index().entries.len(), 3, "f1 and t1 are inherited, t2 is new");
     assert_eq!(
         replay_call(&host.store, &own, 1).unwrap().messages.len(),
         3,
@@ -199,10 +199,10 @@ fn an_overtaken_read_of_a_file_does_not_become_the_latest() {
             theirs.record_tool_call(&finished).unwrap();
         });
         host.live.record_tool_call(&read(look)).unwrap();
-        let file = host.live.state().index().entries()[0].id.clone();
+        let file = host.live.state().index().entries[0].id.clone();
         let latest = host.store.require(&file, AsOf::Latest).unwrap();
         assert_eq!(host.store.content(&latest).unwrap().as_deref(), Some(newest));
-        assert_eq!(*host.live.state().index().entries()[0].subject.version(), latest.content_hash);
+        assert_eq!(*host.live.state().index().entries[0].subject.version(), latest.content_hash);
     }
 }
 

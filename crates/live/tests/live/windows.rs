@@ -30,7 +30,7 @@ fn text(number: usize, tokens: usize) -> String {
 
 /// Tokens of the newest request, system prompt and tools included.
 fn request_tokens(host: &Host) -> u64 {
-    host.live.state().bill().last().unwrap().bill.ours.total()
+    host.live.state().bill().last.as_ref().unwrap().bill.ours.total()
 }
 
 /// The text of the last message that went out.

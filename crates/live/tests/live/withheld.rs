@@ -269,7 +269,7 @@ fn activating_an_excluded_file_says_why_there_is_no_text() {
     let why = "the file is excluded: the setting `exclude` names it";
     assert_eq!(answer, format!("[f1] .env · no text: {why}"));
     host.send();
-    let file = host.live.state().index().entries()[0].id.clone();
+    let file = host.live.state().index().entries[0].id.clone();
     let version = host.store.get(&file, AsOf::Latest).unwrap().unwrap();
     assert_eq!((&version.fields["no_content"], version.source_hash), (&json!("excluded"), None));
 }
@@ -311,7 +311,7 @@ fn chat_of(host: &Host) -> String {
 fn forgotten_text_is_not_stored_when_the_host_shows_it_again() {
     for layout in [Layout::Log, Layout::Pools] {
         let (mut host, backend) = session(Settings { layout, ..Settings::default() });
-        let file = host.live.state().index().entries()[0].id.clone();
+        let file = host.live.state().index().entries[0].id.clone();
         forget(&backend, "call_2");
         forget(&backend, file.as_str());
         // Back, and then on with the same messages: they come as new ones.
@@ -351,13 +351,13 @@ fn text_forgotten_while_the_session_runs_is_not_stored_again() {
     assert!(!chat_of(&host).contains(SECRET));
     host.read("a.txt", None, None);
     host.send();
-    let file = host.live.state().index().entries().last().unwrap().id.clone();
+    let file = host.live.state().index().entries.last().unwrap().id.clone();
     let standing = host.live.state().all_showings().next().unwrap().object.clone();
     forget(&backend, standing.as_str());
     host.write_file("a.txt", "changed");
     host.user("on");
     host.send();
-    assert_eq!(host.live.state().chat().messages().len(), host.messages.len(), "{file}");
+    assert_eq!(host.live.state().chat().messages.len(), host.messages.len(), "{file}");
     host.restart();
     host.user("end");
     host.send();
@@ -409,7 +409,7 @@ fn a_session_survives_forgetting_its_toolcall_and_file() {
         let calls = host.live.state().calls();
         host.live.close().unwrap();
         let options = ForgetOptions { dry_run: false, everywhere: true };
-        let file = host.live.state().index().entries()[0].id.clone();
+        let file = host.live.state().index().entries[0].id.clone();
         for id in [file, ObjectId::new("call_2")] {
             host.store.forget(&id, options).unwrap();
         }

@@ -48,7 +48,7 @@ fn check_ledger(transcript: &Transcript, replaying: &Replaying, report: &FileRep
     let bill = live.state().bill();
     let ours: f64 = report.series.iter().map(|call| call.ours.cost).sum();
     let plain: f64 = report.series.iter().map(|call| call.plain.cost).sum();
-    let said = (bill.our_account().cost, bill.plain_account().cost);
+    let said = (bill.our_account.cost, bill.plain_account.cost);
     let close = |a: f64, b: f64| (a - b).abs() <= 0.01 * b;
     assert!(close(said.0, ours), "{} ours: {} is {ours}", report.name, said.0);
     assert!(close(said.1, plain), "{} plain: {} is {plain}", report.name, said.1);

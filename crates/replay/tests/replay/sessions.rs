@@ -240,7 +240,7 @@ fn a_replay_reads_no_file_of_this_machine() {
     assert_eq!((edits.as_str(), notices.len()), ("[]", 0));
     let shown = store.get(&ObjectId::new("c1"), AsOf::Latest).unwrap().unwrap();
     assert_eq!(store.content(&shown).unwrap().as_deref(), Some(text.as_str()), "its own text");
-    let file = live.state().index().entries().iter().find(|entry| entry.id != shown.envelope.id);
+    let file = live.state().index().entries.iter().find(|entry| entry.id != shown.envelope.id);
     let known = store.get(&file.unwrap().id, AsOf::Latest).unwrap().unwrap();
     assert_eq!(store.content(&known).unwrap(), None);
     assert_eq!(known.fields["no_content"], "not_read");

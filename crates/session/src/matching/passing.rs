@@ -14,10 +14,10 @@ use crate::message::MessageKind;
 
 /// Matches a list that continues the window but for such messages; `None` for any other.
 pub(super) fn continued(chat: &Chat, skip: usize, list: &[Listed]) -> Option<HostMatch> {
-    let own = &chat.own_window()[chat.passing().own_before(skip)..];
+    let own = &chat.own_window[chat.passing.own_before(skip)..];
     let aligned = Aligned::new(chat, own, list)?;
     let entries = aligned.settled(chat, skip, list);
-    let window = chat.window();
+    let window = &chat.window;
     let same = entries.iter().zip(&window[skip..]).take_while(|(entry, at)| match entry {
         HostEntry::Known(known) => known == *at,
         HostEntry::New(_) => false,
@@ -31,14 +31,14 @@ pub(super) fn continued(chat: &Chat, skip: usize, list: &[Listed]) -> Option<Hos
     let gone_last = aligned.gone.last() == own.last() && is_less;
     let chat_len = if gone_last {
         let gone = |at: &&u64| aligned.gone.contains(at);
-        chat.own_window().iter().filter(|at| !gone(at)).max().map_or(0, |at| at + 1)
+        chat.own_window.iter().filter(|at| !gone(at)).max().map_or(0, |at| at + 1)
     } else {
         chat.len()
     };
     Some(HostMatch {
         kept,
         rest: entries[same..].to_vec(),
-        passing: chat.passing().before(kept),
+        passing: chat.passing.before(kept),
         rewrite: (kept < window.len()).then_some(Rewrite::Passing),
         is_less,
         chat_len,
@@ -47,7 +47,7 @@ pub(super) fn continued(chat: &Chat, skip: usize, list: &[Listed]) -> Option<Hos
 
 /// Whether a message that the chat does not have passes, wherever it stands.
 pub(super) fn passes_anywhere(chat: &Chat, listed: &Listed) -> bool {
-    listed.key.may_pass() && chat.passing_kinds().begin(&listed.key.role, listed.opening)
+    listed.key.may_pass() && chat.passing_kinds.begin(&listed.key.role, listed.opening)
 }
 
 /// A list beside the messages of the chat that it should continue.
@@ -121,7 +121,7 @@ impl Aligned {
             return true;
         }
         let is_new = |entry: &Option<HostEntry>| matches!(entry, Some(HostEntry::New(_)));
-        let stays = chat.passing().listed().any(|(at, message)| {
+        let stays = chat.passing.listed().any(|(at, message)| {
             at >= skip + tail && is_same(Some(message), listed) && message.key == listed.key
         });
         if stays {
@@ -131,7 +131,7 @@ impl Aligned {
         }
         let answers = self.entries[index..].iter().zip(&list[index..]);
         let after = answers.filter(|(_, listed)| listed.key.role == "assistant").count();
-        let (kinds, role) = (chat.passing_kinds(), &listed.key.role);
+        let (kinds, role) = (&chat.passing_kinds, &listed.key.role);
         kinds.begin(role, listed.opening) || kinds.stand(role, after)
     }
 
@@ -143,7 +143,7 @@ impl Aligned {
         list: &[Listed],
         entries: &mut [HostEntry],
     ) {
-        let own = chat.own_window()[..chat.passing().own_before(skip)].last();
+        let own = chat.own_window[..chat.passing.own_before(skip)].last();
         let is_finished = |at: &u64| {
             chat.get(*at).is_none_or(|message| {
                 matches!(message.kind, MessageKind::Assistant) && message.key.calls.is_empty()
@@ -211,8 +211,8 @@ impl Going<'_> {
         if !is_user(&at) || passed(self.chat, at) {
             return passed(self.chat, at);
         }
-        let before = self.chat.index_of(at).map(|index| self.chat.passing().own_before(index));
-        let before = before.and_then(|index| self.chat.own_window().get(index.checked_sub(1)?));
+        let before = self.chat.index_of(at).map(|index| self.chat.passing.own_before(index));
+        let before = before.and_then(|index| self.chat.own_window.get(index.checked_sub(1)?));
         let begins = before.is_none_or(|at| matches!(kind(at), Some(MessageKind::Assistant)));
         at >= self.chat.fresh_from()
             && (!begins || next.is_some_and(is_user))
@@ -233,7 +233,7 @@ fn passed(chat: &Chat, at: u64) -> bool {
     let Some(ChatMessage { key, kind, opening, .. }) = chat.get(at) else { return false };
     match kind {
         MessageKind::Other => matches!(key.role.as_str(), "custom" | "system"),
-        MessageKind::User => chat.passing_kinds().begin(&key.role, *opening),
+        MessageKind::User => chat.passing_kinds.begin(&key.role, *opening),
         MessageKind::Assistant | MessageKind::Result(_) => false,
     }
 }

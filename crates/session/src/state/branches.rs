@@ -115,7 +115,7 @@ impl Session {
             return;
         };
         let is_new = self.branches.is_new(answer);
-        let is_asked = self.requests.is_open() || self.branches.asked.contains(&list);
+        let is_asked = self.requests.is_open || self.branches.asked.contains(&list);
         if self.calls > 0 && is_new && !is_asked {
             self.branches.unasked.push(at);
         }
@@ -125,7 +125,7 @@ impl Session {
     pub(super) fn branch_changed(&mut self, how: Rewrite) {
         let before: HashSet<u64> =
             std::mem::take(&mut self.branches.prefixes).into_iter().collect();
-        for at in self.chat.own_window() {
+        for at in &self.chat.own_window {
             self.branches.push(self.chat.get(*at));
         }
         let len = self.chat.len();
@@ -140,7 +140,7 @@ impl Session {
 
     /// The newest call was billed anew.
     pub(super) fn branch_measured(&mut self) {
-        let newest = self.branches.calls.last_mut().zip(self.bill.last());
+        let newest = self.branches.calls.last_mut().zip(self.bill.last.as_ref());
         if let Some((call, last)) = newest {
             (call.cost, call.plain_cost) = (last.bill.ours.cost, last.bill.plain.cost);
         }
@@ -161,12 +161,12 @@ impl Session {
                 call.is_left &= !now.contains(&call.list);
             }
         }
-        let Some(bill) = self.bill.last().map(|last| &last.bill) else { return };
+        let Some(bill) = self.bill.last.as_ref().map(|last| &last.bill) else { return };
         branches.calls.push(BranchCall {
             list,
             cost: bill.ours.cost,
             plain_cost: bill.plain.cost,
-            rate: self.bill.prices().and_then(dollars::rate).unwrap_or_default(),
+            rate: self.bill.prices.as_ref().and_then(dollars::rate).unwrap_or_default(),
             is_left: false,
         });
     }

@@ -52,7 +52,7 @@ impl Session {
         let says = |at: &u64| {
             !self.folds.hide(*at) && self.notes(*at).iter().any(|note| note.text == text)
         };
-        (!self.chat.window().iter().any(says)).then_some(text)
+        (!self.chat.window.iter().any(says)).then_some(text)
     }
 
     /// The text about the session that this one continues.

@@ -110,7 +110,7 @@ impl Session {
 
     /// Whether all that is pinned of an object stands in the window.
     pub fn pin_stands(&self, object: &ObjectId) -> bool {
-        let mut held = self.sets.held().iter().filter(|held| held.object == *object);
+        let mut held = self.sets.held.iter().filter(|held| held.object == *object);
         held.all(|held| held.why != Why::Pinned || self.missing(held).is_empty())
     }
 
@@ -198,7 +198,7 @@ impl Session {
 
     /// Positions in the window of the results that show a call's own text.
     fn places_of<'a>(&'a self, toolcall: &'a ObjectId) -> impl Iterator<Item = u64> + 'a {
-        let shown = self.chat.window().iter().copied().filter(|at| !self.is_hidden(*at));
+        let shown = self.chat.window.iter().copied().filter(|at| !self.is_hidden(*at));
         shown.filter(move |at| self.result(*at).is_some_and(|fact| fact.has_own_text_of(toolcall)))
     }
 
@@ -257,7 +257,7 @@ impl Session {
     }
 
     fn is_held(&self, shown: &NotedText) -> bool {
-        self.sets.held().iter().any(|held| {
+        self.sets.held.iter().any(|held| {
             let has =
                 |range: &LineRange| shown.ranges.iter().any(|of| of.intersect(*range).is_some());
             held.object == shown.object

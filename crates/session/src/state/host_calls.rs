@@ -23,7 +23,7 @@ impl Session {
     pub fn host_calls(&self) -> Vec<HostCall> {
         let unasked = self.branches.unasked.iter().filter_map(|at| self.chat.index_of(*at));
         let mut lists: VecDeque<u64> = unasked.map(|index| index as u64).collect();
-        let whole = self.chat.window().len() as u64;
+        let whole = self.chat.window.len() as u64;
         let mut calls = Vec::new();
         for known in &self.branches.failed {
             let messages = known.or_else(|| lists.front().copied()).unwrap_or(whole).min(whole);
@@ -68,11 +68,11 @@ impl Session {
     }
 
     fn enter_host_call(&mut self, around: &HostCalls, call: HostCall) -> Option<()> {
-        let window = self.chat.window();
+        let window = &self.chat.window;
         let count = usize::try_from(call.messages).unwrap_or(usize::MAX).min(window.len());
         let list = &window[..count];
         let known = || list.iter().filter_map(|at| self.chat.get(*at));
-        let prices = self.bill.prices()?.prices.clone();
+        let prices = self.bill.prices.as_ref()?.prices.clone();
         let time = newest_time(&self.chat, list);
         let now = CallTime { time, lifetime_seconds: prices.lifetime_seconds };
         let factor = around.factor.unwrap_or(1.0);
@@ -87,7 +87,7 @@ impl Session {
         let given = |at: &u64| SlotRecord::Chat { chat: *at, content: None, folded: None };
         let records: Vec<SlotRecord> = list.iter().map(given).collect();
         let slots = SentSlots::of(&records, &self.chat);
-        let held = self.requests.ours().held(key, now, prices.reuse, slots.prefixes());
+        let held = self.requests.ours.held(key, now, prices.reuse, slots.prefixes());
         let terms = |warm: bool| BillTerms { prices: &prices, warm, factor };
         let front = |cached: u64| Front { shared: None, cached: Some(cached) };
         let sum_held = sum(held.unwrap_or(0));
@@ -96,10 +96,10 @@ impl Session {
 
         let own: u64 = list.iter().map(|at| self.own_tokens_of(*at)).sum();
         let compaction = self.plain_compaction().filter(|made| list.contains(&made.from));
-        let mut plain_list = self.requests.list().clone();
+        let mut plain_list = self.requests.list.clone();
         plain_list.apply(&self.chat, compaction, self.calls);
         let prefixes = plain_list.front(&self.chat, count).to_vec();
-        let held = self.requests.plain().held(plain_key, now, prices.reuse, &prefixes);
+        let held = self.requests.plain.held(plain_key, now, prices.reuse, &prefixes);
         let cached = plain_list.tokens(&self.chat, held.unwrap_or(0));
         let messages = plain_tokens(sum(count) - own, compaction);
         let mut plain = terms(held.is_some()).side(plain_fixed, messages, front(cached), 0);

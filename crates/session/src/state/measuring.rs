@@ -19,7 +19,7 @@ impl Session {
 
     /// The messages that no call had before the coming one.
     pub(super) fn new_messages(&self) -> Vec<New> {
-        let newest = self.chat.window().iter().rev().copied().take_while(|at| self.is_new(*at));
+        let newest = self.chat.window.iter().rev().copied().take_while(|at| self.is_new(*at));
         let new = |at: u64| {
             let message = self.chat.get(at)?;
             let is_result = matches!(message.kind, MessageKind::Result(_));
@@ -31,7 +31,7 @@ impl Session {
     /// A call was recorded; the ledger already has it. `new`: its new messages; `before`: the request
     /// before it.
     pub(super) fn measure_called(&mut self, record: &CallRecord, new: Vec<New>, before: Side) {
-        let waiting = self.bill.last().zip(record.bill.as_ref()).map(|(last, note)| {
+        let waiting = self.bill.last.as_ref().zip(record.bill.as_ref()).map(|(last, note)| {
             let bill = &last.bill;
             let kept = note.kept.or(note.shared);
             let new_tokens = bill.ours.messages.saturating_sub(kept.unwrap_or(before.messages));
@@ -51,7 +51,7 @@ impl Session {
     /// it is known for the plain host's request, too.
     pub(super) fn measure_reported(&mut self, reported: &Reported) {
         let (Some(call), ReportKind::Call) = (reported.call, reported.kind) else { return };
-        let Some(last) = self.bill.last().filter(|last| last.number == call) else { return };
+        let Some(last) = self.bill.last.as_ref().filter(|last| last.number == call) else { return };
         let factor = last.bill.factor;
         let is_first = !self.measured.knows(last.model.as_deref());
         let all = last.bill.plain.messages + last.bill.fixed.saturating_sub(last.bill.overhead);

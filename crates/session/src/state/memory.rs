@@ -94,7 +94,7 @@ impl Session {
         let file_stands = || {
             let of_file = |path: &str| !path.is_empty() && path == change.file;
             let mut files =
-                self.index.entries().iter().filter(|entry| of_file(entry.subject.agent_path()));
+                self.index.entries.iter().filter(|entry| of_file(entry.subject.agent_path()));
             files.any(|entry| self.showings(&entry.id).next().is_some())
         };
         let call_stands = || {

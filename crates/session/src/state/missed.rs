@@ -184,7 +184,7 @@ impl Session {
         standing.extend(noted.flat_map(|(_, text)| among(&text.version, &text.ranges)));
         let Some(entry) = self.index.get(object) else { return standing };
         let version = entry.subject.version();
-        for at in self.chat.own_window().iter().copied().filter(|at| !self.is_hidden(*at)) {
+        for at in self.chat.own_window.iter().copied().filter(|at| !self.is_hidden(*at)) {
             let Some(fact) = self.result(at) else { continue };
             if fact.has_own_text_of(object) {
                 standing.extend(among(version, &self.own_lines(at, version, version)));

@@ -93,19 +93,19 @@ impl Session {
 
     /// All faults, those since the newest call included.
     pub fn all_faults(&self) -> Faults {
-        let mut all = self.bill.faults();
+        let mut all = self.bill.faults;
         all.add(&self.faults());
         all
     }
 
     /// Faults since the newest call. What they cost is not known before the next one.
     pub fn faults(&self) -> Faults {
-        self.absence.faults()
+        self.absence.faults
     }
 
     /// What the model quoted since the newest call although it had left, for which it is charged.
     pub fn quoted(&self) -> Amount {
-        self.absence.quoted()
+        self.absence.quoted
     }
 
     /// Tokens in the window that the plain host would not have: calls of our own tools, and their
@@ -117,7 +117,7 @@ impl Session {
     /// Whether the plain host would not make the next call: since the previous one, the model used
     /// only our own tools.
     pub fn is_extra_call(&self) -> bool {
-        let newest_first = self.chat.own_window().iter().rev();
+        let newest_first = self.chat.own_window.iter().rev();
         let mut results = newest_first.map(|at| self.result(*at)).take_while(Option::is_some);
         let newest = results.next().flatten();
         newest.is_some_and(ResultFact::is_own) && results.flatten().all(ResultFact::is_own)
@@ -197,7 +197,7 @@ impl Session {
 
     /// The window's messages with their positions.
     pub fn window(&self) -> impl DoubleEndedIterator<Item = (u64, &ChatMessage)> {
-        self.chat.window().iter().filter_map(|at| Some((*at, self.chat.get(*at)?)))
+        self.chat.window.iter().filter_map(|at| Some((*at, self.chat.get(*at)?)))
     }
 
     /// The messages that the model has not answered yet, the newest first, with their positions.
@@ -251,7 +251,7 @@ impl Session {
     /// The active set of the layout `log`: objects whose content stands in the window, in window
     /// order.
     pub fn shown_objects(&self) -> Vec<&ObjectId> {
-        let window = self.chat.window().iter().copied();
+        let window = self.chat.window.iter().copied();
         let standing = window.filter(|at| self.place(*at).stands && !self.is_hidden(*at));
         let own = standing.filter_map(|at| {
             let fact = self.result(at).filter(|fact| fact.shows == Shows::Own)?;
@@ -310,7 +310,7 @@ impl Session {
     /// Files with text that are active or that the model changed: ID, path and latest version, in
     /// order of entry.
     pub fn files_with_known_text(&self) -> impl Iterator<Item = (&ObjectId, &str, &Hash)> {
-        self.index.entries().iter().filter_map(|entry| match &entry.subject {
+        self.index.entries.iter().filter_map(|entry| match &entry.subject {
             Subject::File { path, version, lines: Some(_), .. }
                 if self.index.is_shown(entry)
                     && (self.sets.is_active(&entry.id) || self.edited.contains_key(&entry.id)) =>

@@ -11,46 +11,25 @@ use crate::record::CallRecord;
 /// The requests of a session as caches see them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Requests {
-    slots: SentSlots,
-    list: PlainList,
-    ours: Caches,
-    plain: Caches,
+    /// The slots of our newest request.
+    pub slots: SentSlots,
+    /// The plain host's newest request.
+    pub list: PlainList,
+    /// What caches hold of our requests.
+    pub ours: Caches,
+    /// What caches would hold of the plain host's requests.
+    pub plain: Caches,
     /// Whether the newest call has no answer yet.
-    is_open: bool,
+    pub(super) is_open: bool,
     /// Whether the host's own messages went out since the newest recorded call.
     is_hosts: bool,
 }
 
 impl Requests {
-    /// The slots of our newest request.
-    pub fn slots(&self) -> &SentSlots {
-        &self.slots
-    }
-
-    /// The plain host's newest request.
-    pub fn list(&self) -> &PlainList {
-        &self.list
-    }
-
-    /// What caches hold of our requests.
-    pub fn ours(&self) -> &Caches {
-        &self.ours
-    }
-
-    /// What caches would hold of the plain host's requests.
-    pub fn plain(&self) -> &Caches {
-        &self.plain
-    }
-
     /// Whether the newest request is that of the newest recorded call, and not one with the host's
     /// own messages.
     pub fn is_newest_recorded(&self) -> bool {
         !self.is_hosts
-    }
-
-    /// Whether the newest recorded call has no answer yet.
-    pub(super) fn is_open(&self) -> bool {
-        self.is_open
     }
 
     /// Records a request with the host's own messages, and the plain host's.
@@ -87,12 +66,13 @@ impl Session {
 
     /// Time stamp of the newest message of the chat that has one, in ms since 1970.
     pub fn newest_time(&self) -> Option<i64> {
-        newest_time(&self.chat, self.chat.own_window())
+        newest_time(&self.chat, &self.chat.own_window)
     }
 
     /// Records a sent request. The ledger already has its prices.
     pub(super) fn request_sent(&mut self, record: &CallRecord) {
-        let lifetime_seconds = self.bill.prices().and_then(|note| note.prices.lifetime_seconds);
+        let lifetime_seconds =
+            self.bill.prices.as_ref().and_then(|note| note.prices.lifetime_seconds);
         let now = CallTime { time: self.newest_time(), lifetime_seconds };
         let key =
             CacheKey { model: record.model.as_deref(), prompt: record.system_prompt.as_ref() };
@@ -107,7 +87,7 @@ impl Session {
             plain.touched(now.time);
             return;
         }
-        list.apply(&self.chat, self.bill.compaction(), record.number);
+        list.apply(&self.chat, self.bill.compaction, record.number);
         plain.sent(key, now, list.prefixes());
     }
 
@@ -125,7 +105,7 @@ impl Session {
     /// The text of a message of the chat changed.
     pub(super) fn request_edited(&mut self, at: u64) {
         self.requests.slots.edited(at);
-        let index = self.chat.window().iter().position(|known| *known == at);
+        let index = self.chat.window.iter().position(|known| *known == at);
         let is_volatile = self.chat.get(at).is_some_and(crate::ChatMessage::is_volatile);
         if let Some(index) = index {
             self.requests.list.edited(index, is_volatile);
@@ -134,7 +114,7 @@ impl Session {
 
     /// Other messages pass, from this index of the host's list on.
     pub(super) fn request_passed(&mut self, first: usize) {
-        self.requests.list.edited(first, !self.chat.passing().is_empty());
+        self.requests.list.edited(first, !self.chat.passing.is_empty());
     }
 
     /// The host's list is about to be replaced.
@@ -142,7 +122,7 @@ impl Session {
         if matches!(how, Rewrite::Branch | Rewrite::Passing) {
             self.requests.slots.cut(chat_len);
         }
-        let same = self.chat.window().iter().zip(window);
+        let same = self.chat.window.iter().zip(window);
         let same = same.take_while(|(a, b)| a == b && **a < chat_len).count();
         self.requests.list.cut(same);
     }

@@ -10,7 +10,7 @@ impl Session {
     /// `turns`: the first and the last, counted from 1.
     pub fn messages_of_turns(&self, turns: (u32, u32)) -> Option<(u64, u64)> {
         let are_of = |turn: u32| (turns.0.max(1)..=turns.1).contains(&turn);
-        let messages = self.chat.messages();
+        let messages = &self.chat.messages;
         let first = messages.iter().position(|message| are_of(message.turn))?;
         let last = messages.iter().rposition(|message| are_of(message.turn))?;
         Some((first as u64, last as u64))

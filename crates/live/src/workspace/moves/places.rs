@@ -75,7 +75,7 @@ impl Places {
 
 /// Files known by path alone, from listings, newest first.
 pub(in crate::workspace) fn met(session: &Session) -> Vec<ObjectId> {
-    let entries = session.index().entries().iter().rev();
+    let entries = session.index().entries.iter().rev();
     let met = entries.filter_map(|entry| match &entry.subject {
         Subject::File { lines: None, stamp: None, .. } => Some(entry.id.clone()),
         _ => None,
