@@ -31,7 +31,8 @@ pub(super) fn borne(bill: &Bill) -> f64 {
 /// What may still be added, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Additions {
-    texts: u64,
+    /// Tokens of text that may be quoted.
+    pub texts: u64,
     all: u64,
 }
 
@@ -39,11 +40,6 @@ impl Additions {
     /// What may be added to the next request.
     pub fn of(session: &Session) -> Self {
         Self { texts: TEXTS.room(session), all: ALL.room(session) }
-    }
-
-    /// Tokens of text that may be quoted.
-    pub fn texts(&self) -> u64 {
-        self.texts
     }
 
     /// Whether there is room for an addition of so many tokens.

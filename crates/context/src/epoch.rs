@@ -173,8 +173,8 @@ fn rewritten(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
 /// rewrite is free, it pays soon, or the next step may make the host compact. Does nothing where
 /// the host's compaction makes the same room for less.
 fn pressed(standing: &mut Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
-    let marks = terms.marks.filter(|marks| standing.total() > marks.high)?;
-    let total = standing.total();
+    let marks = terms.marks.filter(|marks| standing.total > marks.high)?;
+    let total = standing.total;
     let leaving = relief(standing, &marks);
     let gain: u64 = leaving.iter().map(|item| item.gain).sum();
     let is_free = terms.cold_from == 0;
@@ -223,7 +223,7 @@ fn compacted_room_cost(total: u64, prices: &Prices) -> Option<f64> {
 /// otherwise never fold, go only if the window is still under pressure after that.
 fn relief(standing: &mut Standing<'_>, marks: &Marks) -> Vec<Item<Leaving>> {
     let low = marks.high * LOW_WATER_PERCENT / 100;
-    let mut left = standing.total();
+    let mut left = standing.total;
     let (mut leaving, steps) = standing.all();
     left -= leaving.iter().map(|item| item.gain).sum::<u64>().min(left);
     take_until(low, &mut left, steps, &mut leaving);
@@ -302,7 +302,7 @@ fn paid(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
 fn soon(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     let most = terms.first_token_tokens?;
     let is_bound = terms.rules.bound_thinking || terms.rules.positional_ids;
-    let has_room = terms.marks.is_some_and(|marks| standing.total() < marks.high / 2);
+    let has_room = terms.marks.is_some_and(|marks| standing.total < marks.high / 2);
     if !terms.warm || has_room || (is_bound && !standing.begins_turn()) {
         return None;
     }

@@ -167,7 +167,7 @@ pub fn statement<'a>(events: impl IntoIterator<Item = &'a Event>) -> Statement {
         host_calls: bill.hosts,
         left: session.left_sums(),
         epoch: session.epoch(),
-        prices: bill.prices.as_ref().cloned(),
+        prices: bill.prices.clone(),
         bill: bill.ours(),
         plain_bill: bill.plain(),
         overhead: bill.overhead,
@@ -181,7 +181,7 @@ pub fn statement<'a>(events: impl IntoIterator<Item = &'a Event>) -> Statement {
         saved_otherwise_dollars: dollars
             .map(|dollars| dollars.plain_bill - dollars.bill - epochs_dollars),
         dollars,
-        epochs: bill.epochs.to_vec(),
+        epochs: bill.epochs.clone(),
         per_call: calls,
     }
 }

@@ -24,44 +24,22 @@ use session::SlotRecord;
 #[derive(Debug, Clone, Default)]
 pub struct View {
     /// Number of the request's call.
-    call: Option<u64>,
-    slots: Vec<Slot>,
+    pub call: Option<u64>,
+    /// The slots.
+    pub slots: Vec<Slot>,
     hashes: Vec<Hash>,
-    tokens: u64,
-    of_host: usize,
+    /// Tokens of all messages.
+    pub tokens: u64,
+    /// Number of known messages of the host's list, including folded ones.
+    pub of_host: usize,
     /// Tokens by index in the host's list; 0 for messages that do not go out.
-    sizes: Vec<u64>,
+    pub sizes: Vec<u64>,
 }
 
 impl View {
-    /// Number of the request's call; `None` before the first call and after a restart.
-    pub fn call(&self) -> Option<u64> {
-        self.call
-    }
-
     /// Sets the number of the request's call.
     pub fn set_call(&mut self, number: u64) {
         self.call = Some(number);
-    }
-
-    /// The slots.
-    pub fn slots(&self) -> &[Slot] {
-        &self.slots
-    }
-
-    /// Tokens of all messages.
-    pub fn tokens(&self) -> u64 {
-        self.tokens
-    }
-
-    /// Number of known messages of the host's list, including folded ones.
-    pub fn of_host(&self) -> usize {
-        self.of_host
-    }
-
-    /// Tokens of the known messages of the host's list, in order, as last sent; 0 for folded ones.
-    pub fn sizes(&self) -> &[u64] {
-        &self.sizes
     }
 
     /// The slot of the message at an index of the host's list; `None` if it is folded.
@@ -188,9 +166,9 @@ mod tests {
         #[test]
         fn edits_lead_from_one_list_to_the_other(before in "[abc]{0,8}", after in "[abc]{0,8}") {
             let mut view = fresh(&slots(&before));
-            let edits = edits_between(view.slots(), &slots(&after));
+            let edits = edits_between(&view.slots, &slots(&after));
             view.apply(&edits, after.len());
-            prop_assert_eq!(view.slots(), &slots(&after)[..]);
+            prop_assert_eq!(&view.slots, &slots(&after)[..]);
             prop_assert_eq!(view.hash(), fresh(&slots(&after)).hash());
         }
 
@@ -208,9 +186,9 @@ mod tests {
             let slot = |index| wanted.iter().filter(|slot| slot.host == Some(index)).cloned().collect();
             let edits = view.edits_to((0..len).map(|index| (index, slot(index))).collect(), len);
             view.apply(&edits, len);
-            prop_assert_eq!(view.slots(), &wanted[..]);
+            prop_assert_eq!(&view.slots, &wanted[..]);
             prop_assert_eq!(view.hash(), fresh(&wanted).hash());
-            prop_assert_eq!(view.tokens(), fresh(&wanted).tokens());
+            prop_assert_eq!(view.tokens, fresh(&wanted).tokens);
             let found: Vec<_> = (0..12).filter_map(|index| view.at_host(index)).collect();
             prop_assert_eq!(found, wanted.iter().collect::<Vec<_>>());
         }

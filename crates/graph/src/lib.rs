@@ -134,7 +134,7 @@ impl<'a> Graph<'a> {
     /// # Errors
     /// `NOT_FOUND` if no version is visible.
     pub fn links(&self, id: &ObjectId) -> Result<Vec<Resolved>> {
-        let at = self.resolver.at();
+        let at = self.resolver.at;
         self.store.require(id, at)?;
         self.links_at(id, at)
     }
@@ -149,7 +149,7 @@ impl<'a> Graph<'a> {
     /// `INVALID_ARGUMENT` if the object has no such part. An object that the store does not hold is
     /// no error: others may refer to it.
     pub fn backlinks(&self, id: &ObjectId, part: Option<&ContentPart>) -> Result<Vec<Resolved>> {
-        let at = self.resolver.at();
+        let at = self.resolver.at;
         let version = self.resolver.version(id)?;
         let references = [RelationKind::Dynamic, RelationKind::Static];
         let mut placed = self.index.relations_to(&references, id.as_str(), at)?;

@@ -22,7 +22,7 @@ type Place = (String, String);
 pub(super) struct Resolver<'a> {
     store: &'a Store,
     index: &'a dyn RelationIndex,
-    at: AsOf,
+    pub(super) at: AsOf,
     exists: Exists<'a>,
     versions: Memory<ObjectId, Option<Rc<Version>>>,
     histories: Memory<ObjectId, Rc<Vec<Version>>>,
@@ -68,10 +68,6 @@ impl<'a> Resolver<'a> {
             vaults: Memory::default(),
             folders: Memory::default(),
         }
-    }
-
-    pub(super) fn at(&self) -> AsOf {
-        self.at
     }
 
     /// The visible version of an object.

@@ -127,7 +127,7 @@ impl Ingest<'_> {
             notices.push(Notice::HostRewrote { how: how.as_str(), at: found.kept as u64 });
         }
         let chat = self.journal.state().chat();
-        let before = chat.own_window.to_vec();
+        let before = chat.own_window.clone();
         let mut window: Vec<u64> = before[..chat.passing.own_before(found.kept)].to_vec();
         window.extend(found.rest.iter().filter_map(|entry| match entry {
             HostEntry::Known(at) => Some(*at),

@@ -45,12 +45,13 @@ use store::{Expected, Outcome, Store};
 /// The journal of a session; see the module.
 #[derive(Debug)]
 pub(super) struct Journal {
-    store: Store,
+    /// The store, for reading.
+    pub(super) store: Store,
     options: Arc<OpenSession>,
     ids: Ids,
     state: Session,
     /// Number of recorded events that changed how messages of the window are shown.
-    rewrites: u64,
+    pub(super) rewrites: u64,
     staged: Staged,
     stored: Stored,
     texts: TextCache,
@@ -60,7 +61,7 @@ pub(super) struct Journal {
     forgotten: HashSet<ObjectId>,
     /// Whether the state may contain changes that are not stored: it is read again before the next
     /// work.
-    is_in_doubt: bool,
+    pub(super) is_in_doubt: bool,
 }
 
 /// What waits for the next commit.
@@ -121,11 +122,6 @@ impl Journal {
         &self.state
     }
 
-    /// The store, for reading.
-    pub(super) fn store(&self) -> &Store {
-        &self.store
-    }
-
     /// ID of the session document.
     pub(super) fn session_id(&self) -> &ObjectId {
         &self.ids.session
@@ -148,11 +144,6 @@ impl Journal {
             matches!(event, Event::Rewritten { .. } | Event::Edited { .. } | Event::Epoch { .. });
         self.rewrites += u64::from(rewrites);
         self.staged.events.push(event);
-    }
-
-    /// A number that changes whenever messages of the window may be shown differently.
-    pub(super) fn rewrites(&self) -> u64 {
-        self.rewrites
     }
 
     /// Stages a version of an object, whatever the store's latest version is.
@@ -309,11 +300,6 @@ impl Journal {
     /// Puts the state in doubt: work may have been left half done.
     pub(super) fn doubt(&mut self) {
         self.is_in_doubt = true;
-    }
-
-    /// Whether the state must be read again before it is used.
-    pub(super) fn is_in_doubt(&self) -> bool {
-        self.is_in_doubt
     }
 
     /// Whether another process wrote to the session after this one.

@@ -34,7 +34,7 @@ use session::{ChatMessage, Event, Session, SlotEdit, SlotRecord};
 pub(super) struct Request {
     counter: Counter,
     /// The messages as they were last sent; empty after a restart.
-    view: View,
+    pub(super) view: View,
     /// The slots of the newest call record, as read from the store.
     recorded: Vec<SlotRecord>,
     /// For each slot of `recorded`, a mark that distinguishes its message from another one at the
@@ -88,11 +88,6 @@ impl Request {
         self.recorded_marks = self.recorded.iter().map(|slot| mark(state, slot)).collect();
         self.payloads.restart(events);
         self.failed.drop_staged();
-    }
-
-    /// The messages as they were last sent.
-    pub(super) fn view(&self) -> &View {
-        &self.view
     }
 
     /// Events about sent requests, to be stored with the next commit.
@@ -172,7 +167,7 @@ impl Request {
     /// The edits relative to the newest record: after a restart the view begins anew, the records
     /// do not.
     fn recorded_edits(&mut self, edits: &[Edit]) -> Vec<SlotEdit> {
-        if self.view.slots().is_empty() {
+        if self.view.slots.is_empty() {
             let before = std::mem::take(&mut self.recorded);
             let after: Vec<SlotRecord> = edits
                 .iter()
@@ -181,7 +176,7 @@ impl Request {
                 .collect();
             return view::recorded(before.first(), view::replacements(&before, &after, record_key));
         }
-        let first = self.view.slots().first().map(|slot| &slot.record);
+        let first = self.view.slots.first().map(|slot| &slot.record);
         let records = |edit: &Edit| edit.insert.iter().map(|slot| slot.record.clone()).collect();
         view::recorded(
             first,
@@ -198,14 +193,14 @@ impl Request {
         let same = slots
             .zip(before)
             .take_while(|(slot, (before, known))| slot == before && mark(state, slot) == **known);
-        self.view.slots().is_empty().then(|| same.count() as u64)
+        self.view.slots.is_empty().then(|| same.count() as u64)
     }
 
     /// The contents with which messages were last sent, where they were not the host's, by
     /// position. For a session that restarts after files were moved: rendered anew, the contents
     /// would name those files by their new paths.
     fn recorded_contents(&self, state: &Session) -> HashMap<u64, String> {
-        if !self.view.slots().is_empty() || !state.has_moved_files() {
+        if !self.view.slots.is_empty() || !state.has_moved_files() {
             return HashMap::new();
         }
         let slots = self.recorded.iter().zip(&self.recorded_marks);
@@ -222,9 +217,9 @@ impl Request {
 
     /// The records of the slots that were last sent, with their tokens if known.
     pub(super) fn last_sent(&self) -> impl Iterator<Item = (&SlotRecord, Option<u64>)> {
-        let is_restarted = self.view.slots().is_empty();
+        let is_restarted = self.view.slots.is_empty();
         let recorded = self.recorded.iter().filter(move |_| is_restarted);
-        let sent = self.view.slots().iter().map(|slot| (&slot.record, Some(slot.tokens)));
+        let sent = self.view.slots.iter().map(|slot| (&slot.record, Some(slot.tokens)));
         recorded.map(|record| (record, None)).chain(sent)
     }
 }

@@ -128,7 +128,7 @@ impl LiveSession {
         };
         live.reload()?;
         if live.journal.state().opened().is_none() {
-            live.journal.begin(&live.workspace.disk().canonical_cwd())?;
+            live.journal.begin(&live.workspace.disk.canonical_cwd())?;
             live.reload()?;
         }
         live.was_closed = live.journal.was_closed()?;
@@ -165,14 +165,14 @@ impl LiveSession {
 
     /// The store.
     pub fn store(&self) -> &Store {
-        self.journal.store()
+        &self.journal.store
     }
 
     /// Warnings about settings whose files or folders are not as they should be, for the user.
     pub fn oddities(&self) -> Vec<String> {
         let built_in = |why| format!("the setting `hazards` does not count, {why}");
         let hazards = self.odd_hazards.as_ref().map(built_in);
-        self.workspace.disk().oddities().into_iter().chain(hazards).collect()
+        self.workspace.disk.oddities().into_iter().chain(hazards).collect()
     }
 
     /// Discards the state in memory, which a panic may have left half made; it is read again from
@@ -259,7 +259,7 @@ impl LiveSession {
     /// content, and the file does not hold that line. `None` for everything else.
     pub fn check_write(&self, tool: &str, args: &Value) -> Result<Option<String>> {
         let _bounded = self.bounded();
-        let (journal, disk, request) = (&self.journal, self.workspace.disk(), &self.request);
+        let (journal, disk, request) = (&self.journal, &self.workspace.disk, &self.request);
         Guard { journal, disk, request }.refuse_write(tool, args)
     }
 
@@ -352,7 +352,7 @@ impl LiveSession {
     /// `INVALID_ARGUMENT` if it is out of reach, in the agent's sandbox.
     pub fn path_opened(&self, given: &str) -> Result<std::path::PathBuf> {
         let _bounded = self.bounded();
-        self.workspace.disk().path_opened(given)
+        self.workspace.disk.path_opened(given)
     }
 
     /// Checks every known file within reach: changed files get a version, missing ones a version

@@ -50,7 +50,8 @@ use base::object::Timestamp;
 #[derive(Debug)]
 pub(super) struct Workspace {
     options: Arc<OpenSession>,
-    disk: Disk,
+    /// Where the files are.
+    pub(super) disk: Disk,
     looked: Looked,
     /// The check of all known files after a pause.
     reconcile: Due,
@@ -95,11 +96,6 @@ impl Workspace {
             met: Met::default(),
             stood: Stood::default(),
         })
-    }
-
-    /// Where the files are.
-    pub(super) fn disk(&self) -> &Disk {
-        &self.disk
     }
 
     /// Call after a commit: hands the tracker the files that the model saw since the last one.

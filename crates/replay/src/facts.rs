@@ -49,7 +49,8 @@ impl ToolCalls {
 /// The files and open calls of a played session; see the module.
 #[derive(Debug)]
 pub(super) struct Facts {
-    tree: Tree,
+    /// The files.
+    pub(super) tree: Tree,
     snapshots: Option<Snapshots>,
     /// Calls without a result, by ID.
     open: HashMap<String, HostCall>,
@@ -81,11 +82,6 @@ impl Facts {
             open: HashMap::new(),
             calls: ToolCalls::default(),
         })
-    }
-
-    /// The files.
-    pub(super) fn tree(&self) -> &Tree {
-        &self.tree
     }
 
     /// Takes the transcript's next message, before the request of this number. If it ends a call,

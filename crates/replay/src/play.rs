@@ -176,9 +176,9 @@ impl<'a> Host<'a> {
         let options = OpenSession {
             harness: "replay".into(),
             host_session: transcript.name.clone(),
-            cwd: facts.tree().cwd(),
+            cwd: facts.tree.cwd(),
             parent: None,
-            settings: Settings { mounts: vec![facts.tree().mount()], ..playing.settings.clone() },
+            settings: Settings { mounts: vec![facts.tree.mount()], ..playing.settings.clone() },
             filesystem_id: FILESYSTEM.into(),
             counter: playing.counter,
             files: Files::Elsewhere,

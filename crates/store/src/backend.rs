@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::ops::Range;
 
-use super::{Glance, Item, Op, PlacedItem, Query, Receipt, Upkeep, Version};
+use super::{Glance, Item, Op, PlacedItem, Query, Receipt, SqliteBackend, Version};
 use base::error::{Error, Result};
 use base::object::{
     AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Timestamp, TxId,
@@ -14,7 +14,8 @@ use base::object::{
 /// that many share. The contract tests run on every implementation.
 ///
 /// It addresses whole documents and list elements by ID, without joins or cursors. Calls block;
-/// callers run on worker threads. Operations that only a local store supports are in [`Upkeep`].
+/// callers run on worker threads. Operations that only a local store supports are those of
+/// [`SqliteBackend`].
 pub trait Backend: Debug + Send + Sync {
     /// Short name for messages: `sqlite`, `memory`.
     fn name(&self) -> &'static str;
@@ -155,7 +156,7 @@ pub trait Backend: Debug + Send + Sync {
     fn nicknames(&self, id: &ObjectId) -> Result<Vec<Nickname>>;
 
     /// The upkeep of a local store; `None` for a shared one.
-    fn upkeep(&self) -> Option<&dyn Upkeep> {
+    fn upkeep(&self) -> Option<&SqliteBackend> {
         None
     }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use self::references::References;
 pub use self::report::{Checked, Finding, FindingKind, Report};
-use super::{SqliteBackend, Store, Upkeep, Version};
+use super::{SqliteBackend, Store, Version};
 use base::error::{Error, Result};
 use base::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, RedactionReason, Timestamp, TxId};
 
@@ -127,7 +127,7 @@ pub fn set_aside(path: &Path, force: bool) -> Result<PathBuf> {
 /// A check in progress.
 struct Examination<'a> {
     store: &'a Store,
-    upkeep: &'a dyn Upkeep,
+    upkeep: &'a SqliteBackend,
     /// Only later transactions are checked.
     since: TxId,
     /// Later transactions are not checked.
@@ -311,7 +311,7 @@ impl Examination<'_> {
     }
 
     fn dangling(&mut self, id: &ObjectId, tx_id: TxId, dangling: Vec<String>) {
-        self.report.checked.references = self.references.checked();
+        self.report.checked.references = self.references.checked;
         for problem in dangling {
             self.say(FindingKind::Reference, id, Some(tx_id), problem);
         }

@@ -11,7 +11,7 @@ use super::derived::Derived;
 use super::query::{Query, QueryField, unknown};
 use super::{
     Backend, Glance, IN_MEMORY, IndexedFolder, JournalMode, Lost, RelationIndex, SqliteBackend,
-    Upkeep, Version,
+    Version,
 };
 use base::clock::system_time;
 use base::error::{Error, Result};
@@ -48,7 +48,7 @@ impl Store {
             return Ok(Self::with_backend(Arc::new(SqliteBackend::in_memory()?)));
         }
         let backend = SqliteBackend::open(Path::new(path))?;
-        let path = backend.path().to_string_lossy().into_owned();
+        let path = backend.path.to_string_lossy().into_owned();
         let notice = notices(&backend, &path);
         let mut store = Self::with_backend(Arc::new(backend));
         store.path = path.into();
@@ -76,7 +76,7 @@ impl Store {
         }
         refuse_missing(path)?;
         let backend = SqliteBackend::open_read_only(Path::new(path))?;
-        let path = backend.path().to_string_lossy().into_owned();
+        let path = backend.path.to_string_lossy().into_owned();
         Ok(Self { path: path.into(), ..Self::with_backend(Arc::new(backend)) })
     }
 
@@ -314,12 +314,12 @@ impl Store {
 
     /// The recorded folders, by filesystem and path.
     pub fn folders(&self) -> Result<Vec<IndexedFolder>> {
-        self.backend.upkeep().map_or(Ok(Vec::new()), Upkeep::folders)
+        self.backend.upkeep().map_or(Ok(Vec::new()), SqliteBackend::folders)
     }
 
     /// Acknowledged transactions that were found missing, in the order of discovery.
     pub fn lost(&self) -> Result<Vec<Lost>> {
-        self.backend.upkeep().map_or(Ok(Vec::new()), Upkeep::lost)
+        self.backend.upkeep().map_or(Ok(Vec::new()), SqliteBackend::lost)
     }
 
     /// The index of relations, up to date with the store as far as a thread that keeps it is.
@@ -344,14 +344,14 @@ impl Store {
 
     /// Whether [`Self::keep_indexes`] is at work.
     pub(super) fn keeps_indexes(&self) -> bool {
-        self.backend.upkeep().is_some_and(Upkeep::keeps_indexes)
+        self.backend.upkeep().is_some_and(SqliteBackend::keeps_indexes)
     }
 
     /// The operations that only a local store supports. `what`: the requested operation.
     ///
     /// # Errors
     /// `UNSUPPORTED` for a shared store.
-    pub fn upkeep(&self, what: &'static str) -> Result<&dyn Upkeep> {
+    pub fn upkeep(&self, what: &'static str) -> Result<&SqliteBackend> {
         let backend = self.backend.name();
         self.backend.upkeep().ok_or(Error::Unsupported { what, backend })
     }
@@ -378,7 +378,7 @@ fn refuse_missing(path: &str) -> Result<()> {
 }
 
 fn notices(backend: &SqliteBackend, path: &str) -> Vec<String> {
-    let network = (backend.journal() == JournalMode::Rollback).then(|| {
+    let network = (backend.journal == JournalMode::Rollback).then(|| {
         format!("the store `{path}` is on a network file system: processes wait for each other")
     });
     let lost = backend.lost_before().map(|Lost { store_id, from, to, .. }| {

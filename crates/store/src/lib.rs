@@ -58,7 +58,5 @@ pub use sqlite::install_locks;
 pub use sqlite::{JournalMode, SqliteBackend};
 pub use stats::Stats;
 pub use transaction::Transaction;
-pub use upkeep::{
-    Garbage, IndexedFolder, Lost, Replaced, Replacement, StorePart, StoreSize, Upkeep,
-};
+pub use upkeep::{Garbage, IndexedFolder, Lost, Replaced, Replacement, StorePart, StoreSize};
 pub use version::{Expected, Glance, Item, Op, Outcome, PlacedItem, Put, Receipt, Splice, Version};

@@ -67,11 +67,13 @@ pub(super) const IN_MEMORY: &str = ":memory:";
 #[derive(Debug)]
 pub struct SqliteBackend {
     /// `:memory:` for a store in memory.
-    path: PathBuf,
+    pub path: PathBuf,
     /// The file as it was opened, if it can be told from another file at its path.
     place: Option<Arc<Place>>,
     store_id: String,
-    journal: JournalMode,
+    /// How the file survives a crash. With [`JournalMode::Rollback`] on disk the user should be
+    /// warned.
+    pub journal: JournalMode,
     read_only: bool,
     /// `None` if it cannot be kept, and once closed.
     mark: Mutex<Option<Arc<Mark>>>,
@@ -169,17 +171,6 @@ impl SqliteBackend {
     /// `FILE` if it cannot be moved.
     pub fn set_aside(path: &Path) -> Result<PathBuf> {
         aside::set_aside(&absolute(path)?)
-    }
-
-    /// Absolute path of the file; `:memory:` for a store in memory.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// How the file survives a crash. With [`JournalMode::Rollback`] on disk the user should be
-    /// warned.
-    pub fn journal(&self) -> JournalMode {
-        self.journal
     }
 
     /// Acknowledged transactions found missing when this was opened; the user should be warned.

@@ -1,15 +1,13 @@
 //! Upkeep of a local store: what a file on this machine needs beyond the contract of
-//! [`super::Backend`]. Plain data in and out; no policy.
+//! [`super::Backend`]. Plain data; no policy.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Debug;
-use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Backup, Item, RelationIndex, SearchIndex};
-use base::error::Result;
+use super::Item;
+
 use base::object::{Hash, ObjectId, ObjectType, Redaction, Timestamp, TxId};
 
 /// A change of stored data. Only commands that a person runs (`forget`) use it; nothing else
@@ -90,7 +88,7 @@ impl Replaced {
     }
 }
 
-/// The data that [`Upkeep::collect`] drops.
+/// The data that [`SqliteBackend::collect`] drops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Garbage {
@@ -177,81 +175,4 @@ pub struct Lost {
     pub to: TxId,
     /// When it was noticed.
     pub noticed: Timestamp,
-}
-
-/// Operations of a local store for itself, and for the commands that a person runs on it.
-pub trait Upkeep: Debug + Send + Sync {
-    /// The full-text index.
-    fn search_index(&self) -> &dyn SearchIndex;
-
-    /// The index of relations.
-    fn relation_index(&self) -> &dyn RelationIndex;
-
-    /// Brings both indexes up to date from now on, after each commit, on a thread of its own.
-    fn keep_indexes(&self) -> Result<()>;
-
-    /// Whether such a thread is at work.
-    fn keeps_indexes(&self) -> bool;
-
-    /// Lists the hashes of contents in order, after `after`; at most `limit`.
-    fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>>;
-
-    /// Replaces stored data in this order, and first of all refuses contents with the hashes
-    /// `banned` from now on. Works in turns with other writers: after a failure a first part is
-    /// replaced, and doing it again completes it. What is stored never changes otherwise, so a plan
-    /// stays good whatever others write meanwhile. Only for commands that a person runs.
-    /// [`Self::collect`] then drops the replaced data from the files.
-    ///
-    /// # Errors
-    /// `INVALID_ARGUMENT` if the store lacks the data to replace; `FORGOTTEN` for text that may not
-    /// return.
-    fn replace(&self, replacements: &[Replacement], banned: &[Hash]) -> Result<()>;
-
-    /// Copies the store as it is at one moment into an empty file, and checks the copy.
-    fn backup(&self, to: &Path) -> Result<Backup>;
-
-    /// Measures what [`Self::collect`] would drop.
-    fn garbage(&self) -> Result<Garbage>;
-
-    /// Drops everything that no version, item or object needs, so that no byte of it remains in the
-    /// store's files, and returns free space to the file system. Keeps every version of every
-    /// object. Only for commands that a person runs.
-    fn collect(&self) -> Result<Garbage>;
-
-    /// The transaction of the newest version but `newer`; `None` if there are no more than these.
-    fn before_newest(&self, newer: usize) -> Result<Option<TxId>>;
-
-    /// Counts and measures the store.
-    fn size(&self) -> Result<StoreSize>;
-
-    /// Records that a person had a folder indexed, unless a recorded folder contains it.
-    fn add_folder(&self, folder: &IndexedFolder) -> Result<()>;
-
-    /// The recorded folders, by filesystem and path.
-    fn folders(&self) -> Result<Vec<IndexedFolder>>;
-
-    /// Counts the transactions after one that wrote a version here first, and tells the time of the
-    /// oldest. `kind`: only versions of objects of this type count.
-    fn written_after(
-        &self,
-        after: TxId,
-        kind: Option<ObjectType>,
-    ) -> Result<(u64, Option<Timestamp>)>;
-
-    /// What was noted under a name.
-    fn note(&self, name: &str) -> Result<Option<String>>;
-
-    /// Notes something beside what is stored; `None` removes it.
-    fn set_note(&self, name: &str, value: Option<&str>) -> Result<()>;
-
-    /// What [`Self::replace`] did, the oldest first, each with its number: other stores have to
-    /// follow.
-    fn replaced(&self, after: i64) -> Result<Vec<(i64, Replaced)>>;
-
-    /// Acknowledged transactions that were found missing, in the order of discovery.
-    fn lost(&self) -> Result<Vec<Lost>>;
-
-    /// Checks what the contract cannot see: pages, indexes, references between rows. Reads only.
-    /// Returns one text per problem.
-    fn check_integrity(&self) -> Result<Vec<String>>;
 }

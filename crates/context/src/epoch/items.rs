@@ -91,7 +91,8 @@ pub(super) struct Standing<'a> {
     /// As `shown`, without notes.
     bare: Vec<u64>,
     terms: &'a EpochTerms<'a>,
-    total: u64,
+    /// Tokens of the messages.
+    pub(super) total: u64,
     working: BTreeSet<u64>,
     /// Where content stands that must.
     held: Places,
@@ -136,11 +137,6 @@ impl<'a> Standing<'a> {
         };
         standing.steps = standing.folding();
         standing
-    }
-
-    /// Tokens of the messages.
-    pub(super) fn total(&self) -> u64 {
-        self.total
     }
 
     /// Positions of the working set that remain if these outputs collapse.

@@ -17,7 +17,7 @@ impl Ingest<'_> {
         else {
             return;
         };
-        let disk = self.workspace.disk();
+        let disk = &self.workspace.disk;
         let Ok(file) = disk.resolve(path).and_then(|path| disk.file_id(&path)) else { return };
         let file = self.journal.state().current(&file).clone();
         let replaced = asked.replacements();

@@ -30,7 +30,7 @@ impl Ingest<'_> {
         let text = message.text();
         let path = Path::new(named.or_else(|| file_told(&text))?);
         let limit = self.options.settings.max_output_bytes;
-        let (whole, size, missing) = match self.workspace.disk().read_host_file(path, limit)? {
+        let (whole, size, missing) = match self.workspace.disk.read_host_file(path, limit)? {
             FileState::Text { text, .. } => {
                 let size = text.len() as u64;
                 let cut = cut_of(&text, &message.text(), &path.to_string_lossy());

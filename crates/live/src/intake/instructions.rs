@@ -48,7 +48,7 @@ impl Ingest<'_> {
             return Ok(());
         }
         let Some((path, tokens)) = called_skill(message) else { return Ok(()) };
-        let path = self.workspace.disk().resolve(&path)?;
+        let path = self.workspace.disk.resolve(&path)?;
         let (workspace, journal) = (&mut *self.workspace, &mut *self.journal);
         let Some((object, version)) = workspace.index_file(journal, &path, Cause::Read, None)?
         else {
@@ -68,7 +68,7 @@ impl Ingest<'_> {
         if !fact.is_output || !fact.ok {
             return false;
         }
-        let instructions = self.workspace.disk().instructions();
+        let instructions = &self.workspace.disk.instructions;
         let are_in = |path: &str| instructions.are_in(Path::new(path));
         let asked = Call::new(&fact.tool, args);
         match &fact.shows {

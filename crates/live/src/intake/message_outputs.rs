@@ -76,7 +76,7 @@ impl Ingest<'_> {
     /// is of a file: only what is on disk like that counts as one.
     fn pasted(&self, message: &HostMessage) -> Option<Found> {
         let text = message.texts.first()?;
-        let on_disk = |path: &str| self.workspace.disk().text_to_compare(path).ok().flatten();
+        let on_disk = |path: &str| self.workspace.disk.text_to_compare(path).ok().flatten();
         let files = pasted_files(text, &on_disk);
         let name = |file: &Pasted<'_>| format!("@{}", self.journal.state().shown_path(file.path));
         let mut names: Vec<String> = files.iter().take(TITLE_FILES).map(name).collect();

@@ -179,7 +179,7 @@ impl Ingest<'_> {
         if let Some(shown) = self.workspace.shown_by(asked, &message.text()) {
             return Ok(self.shell_read(call, message, &shown)?.unwrap_or(own));
         }
-        let Ok(touched) = self.workspace.disk().touched(asked) else { return Ok(own) };
+        let Ok(touched) = self.workspace.disk.touched(asked) else { return Ok(own) };
         let mut found = Vec::with_capacity(touched.len());
         for (cause, path) in touched {
             if let Some((file, versions)) = self.touched_versions(call, message, cause, &path)? {
@@ -210,7 +210,7 @@ impl Ingest<'_> {
         shown: &ShownFile,
     ) -> Result<Option<(Shows, Option<ContentFrom>)>> {
         let output = message.text();
-        let location = self.workspace.disk().location(&shown.path);
+        let location = self.workspace.disk.location(&shown.path);
         let state = self.journal.state();
         let file = state.current(&location.id()?).clone();
         let read = |effect: &Effect| match effect {
@@ -256,7 +256,7 @@ impl Ingest<'_> {
         cause: Cause,
         path: &Path,
     ) -> Result<Option<(ObjectId, Vec<Hash>)>> {
-        let location = self.workspace.disk().location(path);
+        let location = self.workspace.disk.location(path);
         let state = self.journal.state();
         // A file that was read and then moved, before its lines came in, is known as what it is
         // now.
@@ -277,7 +277,7 @@ impl Ingest<'_> {
             return Ok(Some((file, versions)));
         }
         let (workspace, journal) = (&mut *self.workspace, &mut *self.journal);
-        if workspace.disk().is_known_by_reports(&location) && message.withheld.is_none() {
+        if workspace.disk.is_known_by_reports(&location) && message.withheld.is_none() {
             if !cause.by_model() {
                 return workspace.index_reported_read(journal, &location, call, message);
             }

@@ -54,11 +54,11 @@ impl Ingest<'_> {
     /// Takes the index out, if there is a valid one.
     fn valid_index(&mut self) -> Option<LinesIndex> {
         let index = self.intake.lines.index.take();
-        index.filter(|_| self.intake.lines.made_at == self.journal.rewrites())
+        index.filter(|_| self.intake.lines.made_at == self.journal.rewrites)
     }
 
     fn keep_index(&mut self, index: LinesIndex) {
-        let made_at = self.journal.rewrites();
+        let made_at = self.journal.rewrites;
         self.intake.lines = StandingLines { index: Some(index), made_at };
     }
 }

@@ -171,7 +171,7 @@ impl Withholding<'_> {
         let touched = asked.touches().into_iter().map(|touch| touch.path);
         let paths: Vec<&str> = touched.chain(asked.path()).collect();
         let stays =
-            |text: &str| paths.contains(&text) || self.workspace.disk().is_excluded_given(text);
+            |text: &str| paths.contains(&text) || self.workspace.disk.is_excluded_given(text);
         match asked.command_argument() {
             Some((name, command)) => {
                 let mut args = without_text(&call.args, &|text| text == command);
@@ -272,7 +272,7 @@ impl Withholding<'_> {
             }
         }
         // Unknown calls may have read any file.
-        let reach = inner.has_more.then(|| self.workspace.disk().agent_cwd().to_owned());
+        let reach = inner.has_more.then(|| self.workspace.disk.agent_cwd.clone());
         let unknown = Judged { reach: reach.into_iter().collect(), heads_matches: false };
         Ok(self.reason_in_output(message, &unknown))
     }
@@ -287,7 +287,7 @@ impl Withholding<'_> {
         call: &HostCall,
         commands: &[NamesInCommand],
     ) -> Result<Option<WithheldReason>> {
-        let (asked, disk) = (Call::new(&call.tool, &call.args), self.workspace.disk());
+        let (asked, disk) = (Call::new(&call.tool, &call.args), &self.workspace.disk);
         let kind = asked.kind();
         if matches!(kind, ToolKind::List | ToolKind::Find) || self.is_own(call) {
             return Ok(None);
@@ -320,7 +320,7 @@ impl Withholding<'_> {
 
     /// The names in a call's command or program: unknown tools may run commands too.
     fn names_in_call(&self, call: &HostCall) -> Vec<NamesInCommand> {
-        let (asked, disk) = (Call::new(&call.tool, &call.args), self.workspace.disk());
+        let (asked, disk) = (Call::new(&call.tool, &call.args), &self.workspace.disk);
         if !disk.excludes_any() || self.is_own(call) {
             return Vec::new();
         }
@@ -334,7 +334,7 @@ impl Withholding<'_> {
 
     /// Whether a text says that it is from an excluded file, or a person's command names one.
     pub(crate) fn text_reason(&self, message: &HostMessage) -> Option<WithheldReason> {
-        if !self.workspace.disk().excludes_any() {
+        if !self.workspace.disk.excludes_any() {
             return None;
         }
         let is_so = match message.key.role.as_str() {
@@ -353,7 +353,7 @@ impl Withholding<'_> {
     fn runs_on_excluded(&self, message: &str) -> bool {
         let fields: Value = serde_json::from_str(message).unwrap_or_default();
         let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
-        let names = source::names_in(text("command"), self.workspace.disk().agent_cwd());
+        let names = source::names_in(text("command"), &self.workspace.disk.agent_cwd);
         self.names_excluded(&names)
             || self.is_from_excluded(text("output"), names.heads_matches)
             || self.shows_excluded(text("output"), &Judged::of(vec![names])).is_some()
@@ -372,7 +372,7 @@ impl Withholding<'_> {
 
     /// Whether a text, judged by its command, is from an excluded file or may hold its secret.
     fn shows_excluded(&self, text: &str, command: &Judged) -> Option<WithheldReason> {
-        let disk = self.workspace.disk();
+        let disk = &self.workspace.disk;
         if command.heads_matches && self.is_from_excluded(text, true) {
             return Some(WithheldReason::Excluded);
         }
@@ -383,12 +383,12 @@ impl Withholding<'_> {
     }
 
     fn excludes_name(&self, path: &str) -> bool {
-        path.len() <= MAX_PATH_BYTES && self.workspace.disk().excludes_name(Path::new(path))
+        path.len() <= MAX_PATH_BYTES && self.workspace.disk.excludes_name(Path::new(path))
     }
 
     /// Whether a command names an excluded file: by a word, or by a path from the folder it enters.
     fn names_excluded(&self, names: &NamesInCommand) -> bool {
-        let disk = self.workspace.disk();
+        let disk = &self.workspace.disk;
         if !disk.excludes_any() {
             return false;
         }
@@ -420,9 +420,9 @@ impl Withholding<'_> {
             Value::String(text) => {
                 // A sentence may end like a path.
                 let is_path =
-                    || !text.contains(char::is_whitespace) || self.workspace.disk().exists(text);
+                    || !text.contains(char::is_whitespace) || self.workspace.disk.exists(text);
                 text.len() <= MAX_PATH_BYTES
-                    && self.workspace.disk().is_excluded_given(text)
+                    && self.workspace.disk.is_excluded_given(text)
                     && is_path()
             }
             Value::Array(values) => values.iter().any(|value| self.holds_excluded(value)),

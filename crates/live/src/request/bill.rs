@@ -114,7 +114,7 @@ impl Request {
             let at = host.and_then(|index| window.get(index));
             at.map_or(otherwise, |at| state.measured().ratio(*at, otherwise))
         };
-        Weighed(self.view.slots().iter().map(|slot| (slot.tokens, ratio(slot.host))).collect())
+        Weighed(self.view.slots.iter().map(|slot| (slot.tokens, ratio(slot.host))).collect())
     }
 
     /// The messages, compared with the previous request's.
@@ -131,12 +131,12 @@ impl Request {
             Some(last) if grown => last.bill.ours.messages,
             _ => self.tokens_of(index_of(first.unwrap_or(known).min(known))),
         };
-        Shape { messages: self.view.tokens(), shared, grown }
+        Shape { messages: self.view.tokens, shared, grown }
     }
 
     /// What an epoch keeps of the previous request, see [`Sending::kept`].
     fn kept(&self, state: &Session, coming: &Coming, cold_from: usize) -> (u64, Option<u64>) {
-        let slots = self.view.slots();
+        let slots = &self.view.slots;
         // The newest messages are never folded, so each has its slot.
         let before = state.bill().last.as_ref().map_or(0, |last| index_of(last.host_messages));
         let new = state.chat().window.len().saturating_sub(before);
@@ -148,7 +148,7 @@ impl Request {
 
     /// Tokens of the first `count` slots.
     fn tokens_of(&self, count: usize) -> u64 {
-        self.view.slots().iter().take(count).map(|slot| slot.tokens).sum()
+        self.view.slots.iter().take(count).map(|slot| slot.tokens).sum()
     }
 }
 

@@ -127,7 +127,7 @@ impl LayOut<'_> {
             Subject::Segment { turns, .. } => forms::turns_phrase(*turns),
         };
         if entry.handle.kind == HandleKind::File
-            && let Some(store) = self.journal.store().elsewhere(&held.object)?
+            && let Some(store) = self.journal.store.elsewhere(&held.object)?
         {
             name.push_str(&forms::from_elsewhere(&store));
         }

@@ -79,7 +79,7 @@ impl LayOut<'_> {
             self.bring_back(marks.as_ref(), self.room_left(marks), self.rewrite.is_some())?;
         let mut slots = self.changed_slots()?;
         let len = self.journal.state().chat().window.len();
-        let mut shown = self.request.view.sizes().to_vec();
+        let mut shown = self.request.view.sizes.clone();
         shown.resize(len, 0);
         for (index, slot) in &slots {
             shown[*index] = tokens_of(slot);
@@ -152,8 +152,8 @@ impl LayOut<'_> {
     /// are laid out.
     fn room_left(&self, marks: Option<Marks>) -> u64 {
         let Some(marks) = marks else { return u64::MAX };
-        let sizes = self.request.view.sizes();
-        let sent = if self.rewrite.is_some() { &[] } else { sizes };
+        let sizes = &self.request.view.sizes;
+        let sent: &[u64] = if self.rewrite.is_some() { &[] } else { sizes };
         let window = self.journal.state().window().skip(sent.len());
         let new: u64 = window.map(|(_, message)| message.tokens).sum();
         marks.most.saturating_sub(sent.iter().sum::<u64>() + new)
@@ -217,7 +217,7 @@ impl LayOut<'_> {
     /// The next request if no epoch starts. `slots`: those that changed.
     fn as_it_is(&self, slots: &BTreeMap<usize, Vec<Slot>>) -> Next {
         let chat = self.journal.state().chat();
-        let mut request: Vec<&Slot> = self.request.view.slots().iter().collect();
+        let mut request: Vec<&Slot> = self.request.view.slots.iter().collect();
         let edits = self.request.view.edits_to(slots.clone(), chat.window.len());
         for edit in &edits {
             drop(request.splice(edit.at..edit.at + edit.remove, &edit.insert));
@@ -284,7 +284,7 @@ impl LayOut<'_> {
         let state = self.journal.state();
         let len = state.chat().window.len();
         let first = self.rewrite.map_or(self.list.skip, |(_, index)| index.min(self.list.skip));
-        let first = first.min(self.request.view.of_host());
+        let first = first.min(self.request.view.of_host);
         let other = (0..first).filter(|index| self.rewrite.is_some() && self.folds_differ(*index));
         let same = self.rewrite.map_or(len, |(_, index)| index);
         let sent = self.request.recorded_contents(state);
@@ -447,7 +447,7 @@ impl LayOut<'_> {
     pub(crate) fn pools_edits(&mut self, coming: &Coming) -> Result<NextRequest> {
         let len = self.journal.state().chat().window.len();
         let chat = (0..len).map(|index| self.pools_slot(index)).collect::<Result<Vec<_>>>()?;
-        let before = self.request.view.slots();
+        let before = &self.request.view.slots;
         let settings = &self.options.settings;
         let marks = coming.pressing_marks(self.options.filling(self.journal.state()));
         let limits = PoolLimits {

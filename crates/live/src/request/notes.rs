@@ -26,7 +26,7 @@ impl LayOut<'_> {
         let mut room = Additions::of(self.journal.state());
         for change in self.journal.state().due_memory() {
             let line = change.head().to_owned();
-            let fits = self.options.counter.count(&change.text) <= room.texts();
+            let fits = self.options.counter.count(&change.text) <= room.texts;
             let text = if fits { change.text } else { line.clone() };
             let tokens = self.options.counter.count(&text);
             if room.holds(tokens) {

@@ -108,10 +108,9 @@ impl Request {
     /// Whether a request's messages differ from those of the view. After a restart there is none to
     /// compare with.
     fn was_changed(&self, list: &[Value]) -> bool {
-        let ours: Vec<Said> =
-            self.view.slots().iter().filter_map(|slot| slot.said.clone()).collect();
+        let ours: Vec<Said> = self.view.slots.iter().filter_map(|slot| slot.said.clone()).collect();
         let theirs: Vec<Said> = list.iter().flat_map(payload::said_in).collect();
-        !self.view.slots().is_empty() && !payload::says_the_same(&ours, &theirs)
+        !self.view.slots.is_empty() && !payload::says_the_same(&ours, &theirs)
     }
 
     /// A request's messages as they are recorded. If text of this window must not be stored, only
@@ -123,7 +122,7 @@ impl Request {
         is_excluded: impl Fn(&HostMessage) -> bool,
     ) -> Vec<SlotRecord> {
         let ours: HashSet<Said> =
-            self.view.slots().iter().filter_map(|slot| slot.said.clone()).collect();
+            self.view.slots.iter().filter_map(|slot| slot.said.clone()).collect();
         let hides = state.window().any(|(_, message)| message.withheld);
         let slot = |message: &Value| {
             let said = payload::said_in(message);

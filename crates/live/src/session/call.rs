@@ -74,7 +74,7 @@ impl LiveSession {
     /// one.
     pub(super) fn parse_list(&mut self, list: &HostList<'_>) -> Result<Vec<HostMessage>> {
         let messages = HostMessage::parse_list(list.messages, self.options.counter)?;
-        if list.since.is_none() && self.request.view().call().is_some() {
+        if list.since.is_none() && self.request.view.call.is_some() {
             self.journal.doubt();
         }
         Ok(messages)
@@ -84,8 +84,8 @@ impl LiveSession {
     /// an error, after a restart, and when it split off from another process; it is ahead of the
     /// host if an answer got lost.
     pub(super) fn holds_another(&self, list: &HostList<'_>) -> bool {
-        let view = self.request.view();
-        list.since != view.call() || list.skip > view.of_host()
+        let view = &self.request.view;
+        list.since != view.call || list.skip > view.of_host
     }
 
     /// Ensures that nothing below sees text that must not be stored, nor our words in place of
@@ -247,7 +247,7 @@ impl LiveSession {
         let state = self.journal.state();
         let retry_of = repeats.then(|| state.calls()).filter(|number| *number > 0);
         self.request.next_call(retry_of.is_some());
-        let view = self.request.view();
+        let view = &self.request.view;
         let record = CallRecord {
             number: state.calls() + 1,
             retry_of,
@@ -257,11 +257,11 @@ impl LiveSession {
             system_prompt,
             edits,
             hash: view.hash(),
-            sent_tokens: view.tokens(),
+            sent_tokens: view.tokens,
             plain_tokens: state.chat().window_tokens,
             context_window: call.context_window,
             bill: Some(bill),
-            time: self.journal.store().now(),
+            time: self.journal.store.now(),
         };
         self.journal.record(Event::Called(record));
     }

@@ -72,7 +72,7 @@ impl LiveSession {
         let tokens = self.attempt(|live| {
             let (_, laid) = live.prepare(list, call, &mut Vec::new())?;
             let coming = coming(live.journal.state(), &live.options, call, laid.prompt.as_ref());
-            Ok(scaled(live.request.view().tokens() + coming.fixed, coming.factor))
+            Ok(scaled(live.request.view.tokens + coming.fixed, coming.factor))
         });
         self.journal.doubt();
         self.start_anew(Self::reload, &reports)?;

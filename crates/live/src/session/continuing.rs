@@ -51,7 +51,7 @@ impl LiveSession {
                 "is not for those who read this one".to_owned(),
             ));
         }
-        let cwd = self.workspace.disk().canonical_cwd();
+        let cwd = self.workspace.disk.canonical_cwd();
         let mut before = None;
         let done = self.take_over(source, &cwd, &mut before);
         if let (Err(_), Some(before)) = (&done, before) {
@@ -71,7 +71,7 @@ impl LiveSession {
         self.journal.begin_work()?;
         *before = Some(self.journal.take_over(source, cwd)?);
         let objects = self.journal.state().index().entries.len() as u64;
-        let window = self.journal.state().chat().own_window.to_vec();
+        let window = self.journal.state().chat().own_window.clone();
         let runs = self.ingest().runs_compacted(window);
         for (first, last) in &runs {
             self.journal.segment(*first..=*last, true)?;

@@ -71,7 +71,7 @@ impl LiveSession {
     /// Continues as a session of its own, because another process writes to this one.
     fn part(&mut self) -> Result<()> {
         let waiting = self.request.waiting_events();
-        self.journal.part(&self.workspace.disk().canonical_cwd(), &waiting)?;
+        self.journal.part(&self.workspace.disk.canonical_cwd(), &waiting)?;
         self.request.waiting_events_stored();
         self.reload()
     }
@@ -86,7 +86,7 @@ impl LiveSession {
 
     /// Reads the state again if an error left it in doubt.
     pub(super) fn reload_if_in_doubt(&mut self) -> Result<()> {
-        if self.journal.is_in_doubt() { self.reload() } else { Ok(()) }
+        if self.journal.is_in_doubt { self.reload() } else { Ok(()) }
     }
 
     /// Reads the state again from the store, and resets everything derived from it.

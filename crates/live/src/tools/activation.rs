@@ -214,7 +214,7 @@ impl Tools<'_> {
         }
         // A session's calls and segments are its own, wherever it was before.
         if subject.handle.kind == HandleKind::File
-            && let Some(store) = self.journal.store().elsewhere(&subject.object)?
+            && let Some(store) = self.journal.store.elsewhere(&subject.object)?
         {
             name.push_str(&forms::from_elsewhere(&store));
         }
@@ -355,7 +355,7 @@ impl Tools<'_> {
     ) -> Result<Result<Shown, String>> {
         let (object, obstacle) = self.workspace.look_at(self.journal, object)?;
         let object = &object;
-        let location = self.workspace.disk().location_of(self.journal, object)?;
+        let location = self.workspace.disk.location_of(self.journal, object)?;
         let handle = self.handle_of(object)?;
         let entry = self.journal.state().index().get(object);
         let Some(file @ Subject::File { version: latest, lines, .. }) =
@@ -368,7 +368,7 @@ impl Tools<'_> {
         let mut name = quote::name(&path).into_owned();
         let mut wanted = latest.clone();
         if version != VersionSelector::Latest {
-            wanted = self.journal.store().select(object, version)?.content_hash;
+            wanted = self.journal.store.select(object, version)?.content_hash;
             if wanted != latest {
                 name.push_str(&forms::earlier_version(version));
             }

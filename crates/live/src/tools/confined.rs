@@ -65,7 +65,7 @@ impl Tools<'_> {
     }
 
     fn require_met(&self, object: &ObjectId, name: &Name) -> Result<()> {
-        let version = self.journal.store().select(object, name.version)?;
+        let version = self.journal.store.select(object, name.version)?;
         let is_met = self.versions_met(object).contains(&version.content_hash);
         if is_met { Ok(()) } else { Err(unmet(name)) }
     }

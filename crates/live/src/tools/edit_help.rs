@@ -22,7 +22,7 @@ use session::{Cause, Event, Subject};
 impl Tools<'_> {
     /// The file of an `edit` that failed, by the agent's absolute path, if help may look at it.
     pub(crate) fn file_of_edit(&self, args: &Value) -> Result<Option<PathBuf>> {
-        let disk = self.workspace.disk();
+        let disk = &self.workspace.disk;
         let Some(given) = Call::new("edit", args).path() else { return Ok(None) };
         let path = disk.resolve(given)?;
         let location = disk.location(&path);
@@ -50,9 +50,9 @@ impl Tools<'_> {
         path: &Path,
         old_texts: &[&str],
     ) -> Result<(Option<String>, Vec<Notice>)> {
-        let file = self.workspace.disk().file_id(path)?;
+        let file = self.workspace.disk.file_id(path)?;
         let is_met = self.journal.state().index().get(&file).is_some();
-        if !is_met && self.workspace.disk().regular_file(path).is_none() {
+        if !is_met && self.workspace.disk.regular_file(path).is_none() {
             return Ok((None, Vec::new()));
         }
         let seen = self.journal.state().seen(&file).cloned();
@@ -62,7 +62,7 @@ impl Tools<'_> {
             return Ok((None, Vec::new()));
         };
         let room = Additions::of(self.journal.state());
-        let mut budget = NoteBudget::of_one_call(room.texts());
+        let mut budget = NoteBudget::of_one_call(room.texts);
         let (mut parts, mut notices) = (Vec::new(), Vec::new());
         let was_told = self.journal.state().was_told_since_seen(&file);
         let is_new = |seen: &Hash| *seen != now || was_told || !is_known(self.journal, &file, &now);
@@ -76,7 +76,7 @@ impl Tools<'_> {
             parts.extend(change.note);
             notices = change.notices;
         }
-        let left = room.texts().saturating_sub(self.options.counter.count(&parts.join("\n")));
+        let left = room.texts.saturating_sub(self.options.counter.count(&parts.join("\n")));
         parts.extend(self.nearest(&file, &now, old_texts, left));
         let text = parts.join("\n");
         let tokens = self.options.counter.count(&text);

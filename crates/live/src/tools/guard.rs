@@ -65,7 +65,7 @@ impl Guard<'_> {
 
     /// Lines of this window that we rendered in place of content.
     fn lines_in_place_of_content(&self) -> Result<BTreeSet<String>> {
-        let contents = self.request.view().slots().iter().filter_map(Slot::content);
+        let contents = self.request.view.slots.iter().filter_map(Slot::content);
         let blocks = contents
             .flat_map(|content| serde_json::from_str::<Vec<Value>>(content).unwrap_or_default());
         let mut lines = BTreeSet::new();

@@ -38,13 +38,13 @@ impl Tools<'_> {
         }
         self.refuse_infrastructure(&ObjectId::new(&*name.text))?;
         let may = |id: &ObjectId| self.is_reachable(id);
-        if let Some(id) = self.journal.store().find_exact(name, self.file_at(name)?, may)? {
+        if let Some(id) = self.journal.store.find_exact(name, self.file_at(name)?, may)? {
             return Ok(self.journal.state().current(&id).clone());
         }
         if let Some(id) = self.by_prefix(name)? {
             return Ok(id);
         }
-        if let Some(id) = self.journal.store().find_by_prefix(name, may)? {
+        if let Some(id) = self.journal.store.find_by_prefix(name, may)? {
             return Ok(id);
         }
         self.turns_named(name).ok_or_else(|| unknown(name))
@@ -58,8 +58,8 @@ impl Tools<'_> {
 
     /// The file that the name gives as a path.
     pub(super) fn file_at(&self, name: &Name) -> Result<Option<ObjectId>> {
-        match self.workspace.disk().resolve(&name.text) {
-            Ok(path) => self.workspace.disk().file_id(&path).map(Some),
+        match self.workspace.disk.resolve(&name.text) {
+            Ok(path) => self.workspace.disk.file_id(&path).map(Some),
             Err(_) => Ok(None),
         }
     }
@@ -84,7 +84,7 @@ impl Tools<'_> {
         if self.journal.state().index().get(id).is_some() {
             return Ok(true);
         }
-        let version = self.journal.store().get(id, AsOf::Latest)?;
+        let version = self.journal.store.get(id, AsOf::Latest)?;
         Ok(version.is_some_and(|version| version.envelope.kind == ObjectType::File))
     }
 
@@ -106,7 +106,7 @@ impl Tools<'_> {
 
     fn refuse_infrastructure(&self, id: &ObjectId) -> Result<()> {
         if self.journal.owns(id) {
-            return match self.journal.store().get(id, AsOf::Latest)? {
+            return match self.journal.store.get(id, AsOf::Latest)? {
                 Some(version) => version.envelope.require_content_object(),
                 None => Ok(()),
             };

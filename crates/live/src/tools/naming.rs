@@ -99,7 +99,7 @@ impl Tools<'_> {
             Err(Error::UnknownName { .. }) => {
                 // A path at which something is wins over any form that it may have.
                 let is_there = || {
-                    let disk = self.workspace.disk();
+                    let disk = &self.workspace.disk;
                     name.text == given.trim()
                         && !self.journal.state().is_confined()
                         && (disk.exists(&name.text) || disk.obstacle_given(&name.text).is_some())

@@ -38,7 +38,7 @@ impl Tools<'_> {
             name.push_str(&self.fuller_version(object, &known)?);
         } else {
             let latest = known;
-            known = self.journal.store().select(object, version)?.content_hash;
+            known = self.journal.store.select(object, version)?.content_hash;
             if known != latest {
                 name.push_str(&forms::earlier_version(version));
             }
@@ -117,7 +117,7 @@ impl Tools<'_> {
         if self.journal.state().is_confined() {
             return Ok(String::new());
         }
-        let versions = self.journal.store().history(object)?;
+        let versions = self.journal.store.history(object)?;
         if versions.len() < 2 {
             return Ok(String::new());
         }
@@ -125,7 +125,7 @@ impl Tools<'_> {
         let length = text.len();
         let mut fullest = None;
         for version in versions {
-            let text = self.journal.store().content(&version)?;
+            let text = self.journal.store.content(&version)?;
             let more = text.map_or(0, |text| text.len());
             if more > fullest.map_or(length, |(_, most)| most) {
                 fullest = Some((version.tx_id, more));

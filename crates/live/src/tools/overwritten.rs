@@ -27,7 +27,7 @@ impl Tools<'_> {
     /// has text.
     fn last_version_of(&self, entry: &IndexEntry) -> Result<Option<TxId>> {
         let Subject::File { version, lines: Some(_), .. } = &entry.subject else { return Ok(None) };
-        let versions = self.journal.store().history(&entry.id)?;
+        let versions = self.journal.store.history(&entry.id)?;
         let last = versions.into_iter().find(|known| known.content_hash == *version);
         Ok(last.filter(|known| known.content.is_some()).map(|known| known.tx_id))
     }

@@ -27,7 +27,7 @@ impl Tools<'_> {
         location: Option<&Location>,
         obstacle: Option<String>,
     ) -> Result<Result<Hash, String>> {
-        if location.is_some_and(|location| self.workspace.disk().is_excluded_at(location)) {
+        if location.is_some_and(|location| self.workspace.disk.is_excluded_at(location)) {
             return Ok(Err(EXCLUDED.to_owned()));
         }
         let fields = self.journal.latest_fields(object)?.unwrap_or_default();
@@ -67,13 +67,13 @@ impl Tools<'_> {
     /// The answer to a name that is no object but a path at which no file can be read: `src · no
     /// text: it is a folder`.
     pub(super) fn no_file(&self, given: &str) -> Option<String> {
-        let obstacle = self.workspace.disk().obstacle_given(given)?;
+        let obstacle = self.workspace.disk.obstacle_given(given)?;
         Some(format!("{} · no text: {obstacle}", quote::name(given)))
     }
 
     /// The newest version that has text.
     fn last_with_text(&self, object: &ObjectId) -> Result<Option<Version>> {
-        let versions = self.journal.store().history(object)?;
+        let versions = self.journal.store.history(object)?;
         let met = self.versions_met(object);
         let may = |version: &Version| {
             !self.journal.state().is_confined() || met.contains(&version.content_hash)

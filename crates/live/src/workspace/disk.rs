@@ -56,11 +56,13 @@ impl Files {
 pub(crate) struct Disk {
     options: Arc<OpenSession>,
     /// The filesystems that the agent sees.
-    namespace: Arc<Namespace>,
+    pub(super) namespace: Arc<Namespace>,
     /// The working folder as the agent sees it.
-    agent_cwd: PathBuf,
-    exclude: Arc<Exclude>,
-    instructions: Instructions,
+    pub(crate) agent_cwd: PathBuf,
+    /// Files that are known by path alone.
+    pub(super) exclude: Arc<Exclude>,
+    /// Which files hold instructions.
+    pub(crate) instructions: Instructions,
     /// Known files whose ID is that of their path: that never changes, and is costly to compute.
     named: Mutex<HashSet<ObjectId>>,
 }
@@ -78,26 +80,6 @@ impl Disk {
     /// Warnings about a sandbox's mappings, for the user.
     pub(crate) fn oddities(&self) -> Vec<String> {
         self.namespace.oddities()
-    }
-
-    /// The filesystems that the agent sees.
-    pub(super) fn namespace(&self) -> &Namespace {
-        &self.namespace
-    }
-
-    /// Files that are known by path alone.
-    pub(super) fn exclude(&self) -> &Exclude {
-        &self.exclude
-    }
-
-    /// Which files hold instructions.
-    pub(crate) fn instructions(&self) -> &Instructions {
-        &self.instructions
-    }
-
-    /// The working folder as the agent sees it.
-    pub(crate) fn agent_cwd(&self) -> &Path {
-        &self.agent_cwd
     }
 
     /// The absolute path that Pi's tools make of a path written by a model, as the agent sees it.

@@ -35,7 +35,7 @@ impl Workspace {
             if location.open.is_some() && !is_out {
                 continue;
             }
-            let store = journal.store();
+            let store = &journal.store;
             let Some(version) = store.get(&entry.id, AsOf::Latest)? else { continue };
             if version.content_hash != *known && version.origin.store_id != store.id() {
                 found.push(FromElsewhere { file: entry.id.clone(), location, version });
@@ -56,7 +56,7 @@ impl Workspace {
         let cause = if is_shown { Cause::Changed } else { Cause::Checked };
         let is_gone = version.fields.get("no_content").is_some_and(|reason| reason == "deleted");
         let found = Indexed {
-            payload: journal.store().payload(&version)?,
+            payload: journal.store.payload(&version)?,
             envelope: version.envelope,
             version: version.content_hash,
             outcome: IndexOutcome::Unchanged,

@@ -50,9 +50,9 @@ impl Workspace {
             let pool_tokens = self.options.settings.pool_tokens;
             room = room.min(pools_layout::room(journal.state(), pool_tokens, &metadata));
         }
-        let namespace = self.disk.namespace();
+        let namespace = &self.disk.namespace;
         let exists = |filesystem_id: &str, path: &str| namespace.exists(filesystem_id, path);
-        let graph = Graph::open(journal.store(), AsOf::Latest, &exists)?;
+        let graph = Graph::open(&journal.store, AsOf::Latest, &exists)?;
         let mut met = HashSet::new();
         let mut events = Vec::new();
         for (object, version) in files {
@@ -86,7 +86,7 @@ impl Workspace {
             if !is_link || !is_there || is_known || !met.insert(object.clone()) {
                 continue;
             }
-            let Some(version) = journal.store().get(&object, AsOf::Latest)? else { continue };
+            let Some(version) = journal.store.get(&object, AsOf::Latest)? else { continue };
             let Some(location) = self.disk.location_of(journal, &object)? else { continue };
             let Some(line) = journal.pool_line(&object)? else { continue };
             linked.push((Linked { object, location, version: version.content_hash }, line));
@@ -105,7 +105,7 @@ fn unfollowed(journal: &Journal) -> Result<Vec<(ObjectId, Hash)>> {
         if !is_markdown_type(file_type(path)) || state.links().are_followed(id, version) {
             continue;
         }
-        let stored = journal.store().get(id, AsOf::Latest)?;
+        let stored = journal.store.get(id, AsOf::Latest)?;
         if stored.is_some_and(|stored| stored.content_hash == *version) {
             files.push((id.clone(), version.clone()));
         }

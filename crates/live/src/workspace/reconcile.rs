@@ -97,7 +97,7 @@ impl Workspace {
     pub(crate) fn plan_check(&mut self, journal: &Journal) -> Result<()> {
         if self.options.files != Files::Elsewhere && !journal.state().index().entries.is_empty() {
             self.reconcile = Due::Yes;
-            let written = journal.store().get(journal.session_id(), AsOf::Latest)?;
+            let written = journal.store.get(journal.session_id(), AsOf::Latest)?;
             let written = written.map_or(Timestamp(0), |version| version.system_time);
             self.looked = Looked::all_at(written);
         }
@@ -115,7 +115,7 @@ impl Workspace {
         journal: &mut Journal,
         progress: &(dyn Fn(CheckProgress) + Sync),
     ) -> Result<Check> {
-        let (began, staged_before) = (journal.store().now(), journal.staged_events());
+        let (began, staged_before) = (journal.store.now(), journal.staged_events());
         let index = journal.state().index();
         let known = index
             .entries

@@ -64,7 +64,7 @@ impl Workspace {
         &mut self,
         journal: &mut Journal,
     ) -> Result<Vec<(ObjectId, FileChange)>> {
-        let began = journal.store().now();
+        let began = journal.store.now();
         let files = self.standing_files(journal);
         let files = self.find_differing(journal, &files, &|_| {})?.files;
         let from_elsewhere = self.find_from_elsewhere(journal)?;

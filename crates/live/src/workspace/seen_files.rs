@@ -51,7 +51,7 @@ impl Workspace {
     ) -> Result<Vec<Due>> {
         let new = first_new..journal.state().chat().len();
         if new.clone().any(|at| may_change_files(journal, at)) {
-            let began = Some(journal.store().now());
+            let began = Some(journal.store.now());
             self.pending = Pending { files: self.files_to_check(journal, new)?, began };
         }
         let count = self.pending.files.len().min(MAX_STAMPS);

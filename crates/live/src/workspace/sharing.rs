@@ -39,7 +39,7 @@ fn finds_maker(
     now: &Hash,
     events_left: &mut u64,
 ) -> Result<bool> {
-    let store = journal.store();
+    let store = &journal.store;
     let versions = store.history(file)?;
     let since = versions.iter().find(|version| version.content_hash == *told);
     let since = since.map_or(TxId(0), |version| version.tx_id);

@@ -64,7 +64,7 @@ impl Workspace {
         found: Found,
     ) -> Result<Vec<FileChange>> {
         let room = Additions::of(journal.state());
-        let budget = NoteBudget::of_one_call(room.texts());
+        let budget = NoteBudget::of_one_call(room.texts);
         let counter = self.options.counter;
         let mut message = Message { at, counter, room, budget, lines: 0, rest: Vec::new() };
         let mut changes = Vec::new();

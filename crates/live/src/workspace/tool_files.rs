@@ -65,7 +65,7 @@ impl Disk {
 
     /// The folder in which the command of a call runs.
     pub(crate) fn folder_of(&self, call: Call<'_>) -> PathBuf {
-        let cwd = self.agent_cwd();
+        let cwd = &self.agent_cwd;
         call.folder().map_or_else(|| cwd.to_owned(), |given| base::path::absolute_path(given, cwd))
     }
 }
@@ -122,7 +122,7 @@ impl Workspace {
     ) -> Result<()> {
         let folder = match naming {
             Naming::Command { .. } => self.disk.folder_of(finished.call()),
-            _ => self.disk.agent_cwd().to_owned(),
+            _ => self.disk.agent_cwd.clone(),
         };
         let look = |path: &Path| self.disk.regular_file(path);
         let files = source::discovered_files(naming, &folder, &finished.text, NAMED_LIMITS, &look);

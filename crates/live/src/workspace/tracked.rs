@@ -58,16 +58,16 @@ impl Workspace {
         if self.options.files == Files::Elsewhere {
             return Ok(());
         }
-        let namespace = self.disk.namespace().clone();
+        let namespace = self.disk.namespace.clone();
         let options = TrackingOptions {
             locate: Arc::new(move |path| namespace.opened_at(path)),
             max_text_bytes: self.options.settings.max_text_bytes,
-            exclude: self.disk.exclude().clone(),
+            exclude: (*self.disk.exclude).clone(),
             tracker: options,
         };
         let kept = Arc::<Mutex<Kept>>::default();
         let keeper = Arc::clone(&kept);
-        let tracking = Tracker::of_store(journal.store().clone(), options, move |events| {
+        let tracking = Tracker::of_store(journal.store.clone(), options, move |events| {
             let mut kept = lock(&keeper);
             for event in events {
                 kept.keep(event);

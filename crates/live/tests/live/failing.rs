@@ -11,7 +11,7 @@ use base::object::{
     AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Redaction, RedactionReason, Timestamp,
     TxId,
 };
-use store::{Backend, Item, Op, PlacedItem, Query, Receipt, SqliteBackend, Upkeep, Version};
+use store::{Backend, Item, Op, PlacedItem, Query, Receipt, SqliteBackend, Version};
 
 #[derive(Debug)]
 pub(crate) struct FailingBackend {

@@ -67,8 +67,9 @@ pub struct MeasuredRequest {
     /// Units of all parts up to and including each.
     ends: Vec<u64>,
     /// The prefix that ends with each part.
-    prefixes: Vec<Prefix>,
-    kinds: RequestKinds,
+    pub prefixes: Vec<Prefix>,
+    /// Units by kind of content.
+    pub kinds: RequestKinds,
     /// How often each needed line occurs as a line of its own.
     standing: Vec<u32>,
 }
@@ -89,16 +90,6 @@ impl MeasuredRequest {
     /// Units of the first `count` messages.
     pub fn units_of(&self, count: usize) -> u64 {
         count.checked_sub(1).and_then(|last| self.ends.get(last)).copied().unwrap_or(0)
-    }
-
-    /// The prefixes that end with each message.
-    pub fn prefixes(&self) -> &[Prefix] {
-        &self.prefixes
-    }
-
-    /// Units by kind of content.
-    pub fn kinds(&self) -> RequestKinds {
-        self.kinds
     }
 
     /// Applies changes in order; returns the request's common prefix with the previous one.
@@ -278,7 +269,7 @@ mod tests {
                 let role = if same < before.len().min(texts.len()) { 10 } else { 0 };
                 let expected = Shared { units: 13 * same as u64 + role, grown: same == before.len() };
                 prop_assert_eq!(shared, expected);
-                let sizes = (request.units(), request.kinds().output, request.parts.len());
+                let sizes = (request.units(), request.kinds.output, request.parts.len());
                 let all = 13 * texts.len() as u64;
                 prop_assert_eq!(sizes, (all, all, texts.len()));
             }

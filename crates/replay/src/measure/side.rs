@@ -71,7 +71,7 @@ impl Side {
 
     /// Units by kind of content.
     pub fn kinds(&self) -> RequestKinds {
-        self.request.kinds()
+        self.request.kinds
     }
 
     /// Sends the next request and bills it.
@@ -108,8 +108,8 @@ impl Side {
         }
         let key = CacheKey { model: None, prompt: None };
         let now = CallTime { time: moment.now, lifetime_seconds: prices.lifetime_seconds };
-        let held = self.caches.held(key, now, prices.reuse, self.request.prefixes());
-        self.caches.sent(key, now, self.request.prefixes());
+        let held = self.caches.held(key, now, prices.reuse, &self.request.prefixes);
+        self.caches.sent(key, now, &self.request.prefixes);
         let reusable = prices.reusable(shared.units, shared.grown);
         // Other requests are compared message by message, the previous one to the character, which
         // may reach further.

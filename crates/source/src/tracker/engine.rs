@@ -152,7 +152,7 @@ impl Shared {
     }
 
     fn wake_for(&self, state: &State) {
-        if state.roster.soonest() < state.sleeps_until {
+        if state.roster.soonest < state.sleeps_until {
             self.wake.notify_one();
         }
     }

@@ -39,7 +39,7 @@ pub(super) struct Roster {
     poll: Poll,
     next_sweep: Duration,
     /// No doubt is due before this time.
-    soonest: Duration,
+    pub(super) soonest: Duration,
     failures: Vec<String>,
     files: usize,
     most_pending: usize,
@@ -256,11 +256,6 @@ impl Roster {
         let polls = self.polls().then_some(self.poll.next);
         let times = doubts.chain(folders).chain(polls).chain(self.moves.next_ready());
         self.soonest = times.fold(self.next_sweep, Duration::min);
-        self.soonest
-    }
-
-    /// A lower bound of [`Self::next_due`], which has to ask every doubt.
-    pub(super) fn soonest(&self) -> Duration {
         self.soonest
     }
 

@@ -43,8 +43,10 @@ pub(super) struct Lines<'a> {
     compressed: Option<Rc<Cell<u64>>>,
     max_bytes: usize,
     line: Vec<u8>,
-    number: u64,
-    bytes: u64,
+    /// Number of the current line, from 1; after the end, that of the missing line.
+    pub(super) number: u64,
+    /// Uncompressed bytes up to and including this line.
+    pub(super) bytes: u64,
     hasher: Sha256,
 }
 
@@ -134,16 +136,6 @@ impl<'a> Lines<'a> {
     pub(super) fn text(&self) -> Result<&str> {
         let line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
         std::str::from_utf8(line).map_err(|_| self.malformed("is not UTF-8"))
-    }
-
-    /// Number of the current line, from 1; after the end, that of the missing line.
-    pub(super) fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// Uncompressed bytes up to and including this line.
-    pub(super) fn bytes(&self) -> u64 {
-        self.bytes
     }
 
     /// SHA-256 of all bytes before this line.

@@ -90,8 +90,8 @@ impl<'a> Reader<'a> {
 
     fn read(mut self, progress: &mut dyn FnMut(Progress) -> Result<()>) -> Result<Archive> {
         while self.lines.advance()? {
-            if self.lines.number().is_multiple_of(REPORT_LINES) {
-                progress(Progress { stage: Stage::Checking, done: self.lines.number(), of: None })?;
+            if self.lines.number.is_multiple_of(REPORT_LINES) {
+                progress(Progress { stage: Stage::Checking, done: self.lines.number, of: None })?;
             }
             let Kind { kind } = self.line()?;
             if self.open.is_some() && ["version", "again", "content", "nickname"].contains(&&*kind)
@@ -364,7 +364,7 @@ impl<'a> Reader<'a> {
             return Err(self.lines.malformed("stands where an item is due"));
         }
         let EndLine { lines, sha256 } = self.line()?;
-        let before = self.lines.number() - 1;
+        let before = self.lines.number - 1;
         if lines != before {
             return Err(self.lines.malformed(format!("counts {lines} lines, there are {before}")));
         }
@@ -375,7 +375,7 @@ impl<'a> Reader<'a> {
         }
         self.close_transaction();
         self.archive.latest = std::mem::take(&mut self.standing);
-        self.archive.bytes = self.lines.bytes();
+        self.archive.bytes = self.lines.bytes;
         if self.lines.advance()? {
             return Err(self.lines.malformed("stands behind the last one"));
         }

@@ -67,17 +67,13 @@ pub(super) struct References<'a> {
     store: &'a Store,
     known: HashMap<ObjectId, Known>,
     remembered: usize,
-    checked: u64,
+    /// References checked so far.
+    pub(super) checked: u64,
 }
 
 impl<'a> References<'a> {
     pub(super) fn new(store: &'a Store) -> Self {
         Self { store, known: HashMap::new(), remembered: 0, checked: 0 }
-    }
-
-    /// References checked so far.
-    pub(super) fn checked(&self) -> u64 {
-        self.checked
     }
 
     /// The references in a version's fields whose version the store lacks.

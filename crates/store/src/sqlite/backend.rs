@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     Backend, Backup, Garbage, Glance, IndexedFolder, Item, Lost, Op, PlacedItem, Query, Receipt,
-    RelationIndex, Replaced, Replacement, SearchIndex, StoreSize, Upkeep, Version,
+    RelationIndex, Replaced, Replacement, SearchIndex, StoreSize, Version,
 };
 use base::error::Result;
 use base::object::{
@@ -204,7 +204,7 @@ impl Backend for SqliteBackend {
         })
     }
 
-    fn upkeep(&self) -> Option<&dyn Upkeep> {
+    fn upkeep(&self) -> Option<&SqliteBackend> {
         Some(self)
     }
 
@@ -223,23 +223,28 @@ impl Backend for SqliteBackend {
     }
 }
 
-impl Upkeep for SqliteBackend {
-    fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>> {
+/// Operations of a local store for itself, and for the commands that a person runs on it.
+impl SqliteBackend {
+    /// Lists the hashes of contents in order, after `after`; at most `limit`.
+    pub fn content_hashes(&self, after: Option<&Hash>, limit: usize) -> Result<Vec<Hash>> {
         let sql = "SELECT hash FROM content WHERE hash > :after ORDER BY hash LIMIT :limit";
         let after = after.map_or(Value::Blob(Vec::new()), hash_value);
         let wanted = named_params! { ":after": after, ":limit": clip(limit as u64) };
         self.read(|connection| connection.all(sql, wanted, |row| rows::hash(row, 0)))
     }
 
-    fn search_index(&self) -> &dyn SearchIndex {
+    /// The full-text index.
+    pub fn search_index(&self) -> &dyn SearchIndex {
         self
     }
 
-    fn relation_index(&self) -> &dyn RelationIndex {
+    /// The index of relations.
+    pub fn relation_index(&self) -> &dyn RelationIndex {
         self
     }
 
-    fn keep_indexes(&self) -> Result<()> {
+    /// Brings both indexes up to date from now on, after each commit, on a thread of its own.
+    pub fn keep_indexes(&self) -> Result<()> {
         let mut keeper = lock(&self.keeper);
         if keeper.is_none()
             && self.journal == JournalMode::WriteAhead
@@ -250,11 +255,21 @@ impl Upkeep for SqliteBackend {
         Ok(())
     }
 
-    fn keeps_indexes(&self) -> bool {
+    /// Whether such a thread is at work.
+    pub fn keeps_indexes(&self) -> bool {
         lock(&self.keeper).is_some()
     }
 
-    fn replace(&self, replacements: &[Replacement], banned: &[Hash]) -> Result<()> {
+    /// Replaces stored data in this order, and first of all refuses contents with the hashes
+    /// `banned` from now on. Works in turns with other writers: after a failure a first part is
+    /// replaced, and doing it again completes it. What is stored never changes otherwise, so a plan
+    /// stays good whatever others write meanwhile. Only for commands that a person runs.
+    /// [`Self::collect`] then drops the replaced data from the files.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if the store lacks the data to replace; `FORGOTTEN` for text that may not
+    /// return.
+    pub fn replace(&self, replacements: &[Replacement], banned: &[Hash]) -> Result<()> {
         self.in_turns(0, replacements.len(), |transaction, next, turn| {
             let banned = if next == 0 { banned } else { &[] };
             let rest = &replacements[next..];
@@ -262,42 +277,55 @@ impl Upkeep for SqliteBackend {
         })
     }
 
-    fn backup(&self, to: &Path) -> Result<Backup> {
+    /// Copies the store as it is at one moment into an empty file, and checks the copy.
+    pub fn backup(&self, to: &Path) -> Result<Backup> {
         self.read(|connection| backup::backup(connection, to))
     }
 
-    fn garbage(&self) -> Result<Garbage> {
+    /// Measures what [`Self::collect`] would drop.
+    pub fn garbage(&self) -> Result<Garbage> {
         self.read(|connection| collect::garbage(connection, &self.path))
     }
 
-    fn collect(&self) -> Result<Garbage> {
+    /// Drops everything that no version, item or object needs, so that no byte of it remains in the
+    /// store's files, and returns free space to the file system. Keeps every version of every
+    /// object. Only for commands that a person runs.
+    pub fn collect(&self) -> Result<Garbage> {
         collect::collect(self)
     }
 
-    fn before_newest(&self, newer: usize) -> Result<Option<TxId>> {
+    /// The transaction of the newest version but `newer`; `None` if there are no more than these.
+    pub fn before_newest(&self, newer: usize) -> Result<Option<TxId>> {
         let sql = "SELECT tx_id FROM version ORDER BY version DESC LIMIT 1 OFFSET ?1";
         self.read(|connection| {
             connection.first(sql, [clip(newer as u64)], |row| Ok(TxId(row.get(0)?)))
         })
     }
 
-    fn size(&self) -> Result<StoreSize> {
+    /// Counts and measures the store.
+    pub fn size(&self) -> Result<StoreSize> {
         self.read(|connection| collect::size(connection, &self.path))
     }
 
-    fn check_integrity(&self) -> Result<Vec<String>> {
+    /// Checks what the contract cannot see: pages, indexes, references between rows. Reads only.
+    /// Returns one text per problem.
+    pub fn check_integrity(&self) -> Result<Vec<String>> {
         self.read(integrity::check)
     }
 
-    fn add_folder(&self, folder: &IndexedFolder) -> Result<()> {
+    /// Records that a person had a folder indexed, unless a recorded folder contains it.
+    pub fn add_folder(&self, folder: &IndexedFolder) -> Result<()> {
         self.write(|connection| failure::while_busy(|| notes::add_folder(connection, folder)))
     }
 
-    fn folders(&self) -> Result<Vec<IndexedFolder>> {
+    /// The recorded folders, by filesystem and path.
+    pub fn folders(&self) -> Result<Vec<IndexedFolder>> {
         self.read(notes::folders)
     }
 
-    fn written_after(
+    /// Counts the transactions after one that wrote a version here first, and tells the time of the
+    /// oldest. `kind`: only versions of objects of this type count.
+    pub fn written_after(
         &self,
         after: TxId,
         kind: Option<ObjectType>,
@@ -316,22 +344,27 @@ impl Upkeep for SqliteBackend {
         })
     }
 
-    fn note(&self, name: &str) -> Result<Option<String>> {
+    /// What was noted under a name.
+    pub fn note(&self, name: &str) -> Result<Option<String>> {
         let sql = "SELECT value FROM meta WHERE key = 'note:' || :name";
         self.read(|connection| {
             connection.first(sql, named_params! { ":name": name }, |row| Ok(row.get(0)?))
         })
     }
 
-    fn set_note(&self, name: &str, value: Option<&str>) -> Result<()> {
+    /// Notes something beside what is stored; `None` removes it.
+    pub fn set_note(&self, name: &str, value: Option<&str>) -> Result<()> {
         self.write(|connection| failure::while_busy(|| notes::set_note(connection, name, value)))
     }
 
-    fn replaced(&self, after: i64) -> Result<Vec<(i64, Replaced)>> {
+    /// What [`Self::replace`] did, the oldest first, each with its number: other stores have to
+    /// follow.
+    pub fn replaced(&self, after: i64) -> Result<Vec<(i64, Replaced)>> {
         self.read(|connection| notes::replaced_after(connection, after))
     }
 
-    fn lost(&self) -> Result<Vec<Lost>> {
+    /// Acknowledged transactions that were found missing, in the order of discovery.
+    pub fn lost(&self) -> Result<Vec<Lost>> {
         let mark = lock(&self.mark);
         self.read(|connection| lost::all(connection, &self.store_id, mark.as_deref()))
     }

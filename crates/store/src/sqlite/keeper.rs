@@ -54,7 +54,7 @@ struct State {
 impl Keeper {
     /// Starts with what is not indexed yet.
     pub(super) fn start(place: Arc<Place>, store_id: &str) -> Result<Self> {
-        let connection = open::indexer(place.path())?;
+        let connection = open::indexer(&place.path)?;
         let interrupt = connection.get_interrupt_handle();
         let state = Mutex::new(State { commits: 1, ended: false });
         let shared = Arc::new(Shared { state, changed: Condvar::new() });
@@ -103,7 +103,7 @@ impl Shared {
             // What fails now, such as on a full disk, is tried again after the next commit.
             let mut index = |step: fn(&mut Connection, &str) -> Step<Filled>| {
                 // The file may be lost or another's by now: the session notices it as well.
-                while place.check(store_id, place.path()).is_ok()
+                while place.check(store_id, &place.path).is_ok()
                     && let Ok(filled) = failure::while_busy(|| step(&mut connection, store_id))
                 {
                     match filled {

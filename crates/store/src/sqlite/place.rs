@@ -18,7 +18,8 @@ const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// A file's path and identity.
 #[derive(Debug)]
 pub(super) struct Place {
-    path: PathBuf,
+    /// The path.
+    pub(super) path: PathBuf,
     file: (u64, u64),
     /// Size and modification time at the last look. Other processes change them when they move the
     /// log into the file.
@@ -37,11 +38,6 @@ impl Place {
     pub(super) fn of(path: PathBuf) -> Option<Self> {
         let Found { file, seen } = found(&path).ok().flatten()?;
         Some(Self { path, file, seen: Mutex::new(seen) })
-    }
-
-    /// The path.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Fails if this is no longer the store with this ID.

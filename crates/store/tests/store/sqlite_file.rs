@@ -88,7 +88,7 @@ fn only_its_user_may_read_what_is_made() {
 #[test]
 fn a_local_store_uses_a_write_ahead_log() {
     let (_folder, path) = place();
-    assert_eq!(SqliteBackend::open(&path).unwrap().journal(), JournalMode::WriteAhead);
+    assert_eq!(SqliteBackend::open(&path).unwrap().journal, JournalMode::WriteAhead);
     assert_eq!(open(&path).unwrap().notice(), None);
 }
 

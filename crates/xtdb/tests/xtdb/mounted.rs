@@ -61,7 +61,7 @@ fn read(live: &mut LiveSession, path: &str, text: &str) {
 
 fn only_file(live: &LiveSession) -> ObjectId {
     let mut files =
-        live.state().index().entries().iter().filter(|entry| entry.handle.to_string() == "f1");
+        live.state().index().entries.iter().filter(|entry| entry.handle.to_string() == "f1");
     files.next().unwrap().id.clone()
 }
 

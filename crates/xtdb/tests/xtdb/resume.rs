@@ -35,9 +35,9 @@ fn steps(first: usize, count: usize) -> Vec<String> {
 /// What a session knows, apart from what only its own store can say.
 fn known(live: &LiveSession) -> String {
     let state = live.state();
-    let members = state.index().entries().iter().map(|entry| (entry.handle, entry.id.clone()));
+    let members = state.index().entries.iter().map(|entry| (entry.handle, entry.id.clone()));
     let members: Vec<_> = members.collect();
-    let (pool, pinned) = (state.sets().pool(), state.sets().pinned());
+    let (pool, pinned) = (&state.sets().pool, state.sets().pinned());
     format!("{members:#?} {pool:?} {pinned:?} {} calls", state.calls())
 }
 

@@ -119,7 +119,7 @@ fn had_bytes(
     hash: &Hash,
     looked: Timestamp,
 ) -> Result<bool> {
-    let stored = journal.store().get(&location.id()?, AsOf::Latest)?;
+    let stored = journal.store.get(&location.id()?, AsOf::Latest)?;
     Ok(stored.is_some_and(|stored| {
         stored.source_hash.as_ref() == Some(hash) && stored.system_time < looked
     }))

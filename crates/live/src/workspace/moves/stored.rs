@@ -35,9 +35,9 @@ impl Workspace {
         }
         let mut object = file.object.clone();
         for _ in 0..MAX_MOVES {
-            let Some(next) = successor(journal.store(), &object)? else { return Ok(None) };
+            let Some(next) = successor(&journal.store, &object)? else { return Ok(None) };
             if let Some(Source::Filesystem { filesystem_id, path }) = &next.envelope.source {
-                let known = self.disk.namespace().known(filesystem_id, Path::new(path));
+                let known = self.disk.namespace.known(filesystem_id, Path::new(path));
                 let place = self.disk.led_to(&known);
                 if let Some(found) = self.candidate(journal, file, place)? {
                     return Ok(Some(Candidate { is_stored: true, ..found }));
@@ -51,7 +51,7 @@ impl Workspace {
 
 /// The earlier objects of files in the store, from before one or several moves.
 pub(super) fn origins(journal: &Journal) -> Result<HashSet<ObjectId>> {
-    let store = journal.store();
+    let store = &journal.store;
     let origin = |version: &Version| version.fields.get(MOVED_FROM)?.as_str().map(ObjectId::new);
     let tx_id = Order { field: FieldPath::key("tx_id"), descending: true };
     let moved = Condition::Test(FieldPath::key(MOVED_FROM), Test::Exists);
