@@ -200,7 +200,7 @@ impl Request {
     /// position. For a session that restarts after files were moved: rendered anew, the contents
     /// would name those files by their new paths.
     fn recorded_contents(&self, state: &Session) -> HashMap<u64, String> {
-        if !self.view.slots.is_empty() || !state.has_moved_files() {
+        if !self.view.slots.is_empty() || !state.files().any_moved() {
             return HashMap::new();
         }
         let slots = self.recorded.iter().zip(&self.recorded_marks);

@@ -14,7 +14,7 @@ const TOLD_BEFORE_USE: u32 = 2;
 
 /// Versions of the files of a session.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Files {
+pub struct Files {
     by_id: HashMap<ObjectId, Versions>,
     /// The new object of each moved file, until another file is met at the old path.
     moved: HashMap<ObjectId, ObjectId>,
@@ -154,8 +154,9 @@ impl Files {
         self.by_id.insert(to.clone(), versions);
     }
 
-    /// The current object of a file that may have been moved.
-    pub(super) fn current<'a>(&'a self, file: &'a ObjectId) -> &'a ObjectId {
+    /// The current object of a file that may have moved: the file itself if it did not move, or if
+    /// another file was met at the old path.
+    pub fn current<'a>(&'a self, file: &'a ObjectId) -> &'a ObjectId {
         let mut file = file;
         // `move_object` never closes a cycle; the bound guarantees an end regardless.
         for _ in 0..=self.moved.len() {
@@ -167,13 +168,14 @@ impl Files {
         file
     }
 
-    /// The former objects of a moved file, in the order of the moves.
-    pub(super) fn origins(&self, file: &ObjectId) -> &[ObjectId] {
+    /// The former objects of a moved file, in the order of the moves. Their versions count as
+    /// versions of the file.
+    pub fn origins(&self, file: &ObjectId) -> &[ObjectId] {
         self.origins.get(file).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether any file was moved.
-    pub(super) fn any_moved(&self) -> bool {
+    /// Whether any file was moved since the session began.
+    pub fn any_moved(&self) -> bool {
         !self.origins.is_empty()
     }
 
@@ -192,8 +194,9 @@ impl Files {
         self.orphaned.remove(file);
     }
 
-    /// Why a file is out of reach; `None` if it is not.
-    pub(super) fn orphaned(&self, file: &ObjectId) -> Option<&str> {
+    /// Why a file is out of reach, that is, unreadable but not known to be deleted; `None` if it is
+    /// not.
+    pub fn orphaned(&self, file: &ObjectId) -> Option<&str> {
         self.orphaned.get(file).map(String::as_str)
     }
 
@@ -222,13 +225,14 @@ impl Files {
         }
     }
 
-    /// How often the model was told of changes since it last used a file, or since the file rested.
-    pub(super) fn times_told(&self, file: &ObjectId) -> u32 {
+    /// How often the model was told of changes of a file since it last used it, or since the file
+    /// rested.
+    pub fn times_told(&self, file: &ObjectId) -> u32 {
         self.by_id.get(file).map_or(0, |known| known.told)
     }
 
     /// Whether these are the bytes of a file without text as it was last read.
-    pub(super) fn has_bytes(&self, file: &ObjectId, bytes: Option<&Hash>) -> bool {
+    pub fn has_bytes(&self, file: &ObjectId, bytes: Option<&Hash>) -> bool {
         self.by_id.get(file).is_some_and(|known| known.bytes.0.as_ref() == bytes)
     }
 
@@ -259,29 +263,31 @@ impl Files {
         }
     }
 
-    /// The versions of a file that the session met, oldest first.
-    pub(super) fn versions(&self, file: &ObjectId) -> impl Iterator<Item = &Hash> {
+    /// The versions of a file that the session met, oldest first; empty for anything else.
+    pub fn versions(&self, file: &ObjectId) -> impl Iterator<Item = &Hash> {
         self.by_id.get(file).into_iter().flat_map(|known| known.all.iter().map(|(hash, _)| hash))
     }
 
     /// Files whose text the model saw, in the order it first saw them.
-    pub(super) fn all_seen(&self) -> &[ObjectId] {
+    pub fn all_seen(&self) -> &[ObjectId] {
         &self.seen
     }
 
-    /// The newest version whose text the model saw, that it made itself, or that it was told about.
-    pub(super) fn seen(&self, file: &ObjectId) -> Option<&Hash> {
+    /// The newest version of a file whose text the model saw, that it made itself, or that it was
+    /// told about. Unlike with [`Self::announced`], changes do not count while nothing of the file
+    /// stands.
+    pub fn seen(&self, file: &ObjectId) -> Option<&Hash> {
         self.by_id.get(file)?.seen.as_ref()
     }
 
     /// The version of a file that the model was last told about, or made itself.
-    pub(super) fn announced(&self, file: &ObjectId) -> Option<&Hash> {
+    pub fn announced(&self, file: &ObjectId) -> Option<&Hash> {
         self.by_id.get(file).map(|versions| &versions.announced)
     }
 
     /// Where lines of a version are in the latest one; empty if they are gone or cannot be located.
     /// Objects other than files have one version only.
-    pub(super) fn lines_now(
+    pub fn lines_now(
         &self,
         object: &ObjectId,
         version: &Hash,

@@ -50,6 +50,7 @@ pub use dollars::Dollars;
 pub use event::{Cause, Event, FileEvent, NotedText, Opened, Rewrite, ShownResult};
 pub use excerpt::{Piece, join_pieces, uncut_lines};
 pub use faults::{FaultKind, FaultSum, Faults};
+pub use files::Files;
 pub use folds::Folds;
 pub use held::{Extent, Held, Why};
 pub use host_call::{HostCall, HostCalls, HostSums};

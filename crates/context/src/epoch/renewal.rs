@@ -72,7 +72,7 @@ fn files_anew(session: &Session, working: &BTreeSet<u64>) -> Vec<Anew> {
             }
             _ => continue,
         };
-        let now = session.lines_now(object, version, ranges);
+        let now = session.files().lines_now(object, version, ranges);
         needed.entry(object).or_default().extend(now);
     }
     untidy

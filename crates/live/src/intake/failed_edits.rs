@@ -19,7 +19,7 @@ impl Ingest<'_> {
         };
         let disk = &self.workspace.disk;
         let Ok(file) = disk.resolve(path).and_then(|path| disk.file_id(&path)) else { return };
-        let file = self.journal.state().current(&file).clone();
+        let file = self.journal.state().files().current(&file).clone();
         let replaced = asked.replacements();
         let lines = replaced.iter().flat_map(|(old, _)| old.lines()).map(str::trim);
         if self.had_left(&file, lines.filter(|line| !line.is_empty())) {

@@ -212,7 +212,7 @@ impl Ingest<'_> {
         let output = message.text();
         let location = self.workspace.disk.location(&shown.path);
         let state = self.journal.state();
-        let file = state.current(&location.id()?).clone();
+        let file = state.files().current(&location.id()?).clone();
         let read = |effect: &Effect| match effect {
             Effect::Read(read, version) if *read == file => Some(version.clone()),
             _ => None,
@@ -260,7 +260,7 @@ impl Ingest<'_> {
         let state = self.journal.state();
         // A file that was read and then moved, before its lines came in, is known as what it is
         // now.
-        let file = state.current(&location.id()?).clone();
+        let file = state.files().current(&location.id()?).clone();
         let mut noted = false;
         let mut versions = Vec::new();
         for effect in state.effects(&call.id) {

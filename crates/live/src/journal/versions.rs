@@ -131,7 +131,7 @@ impl Journal {
     /// A stored version of an object, or of one that it was before it was moved.
     pub(super) fn owned_version(&self, object: &ObjectId, version: &Hash) -> Result<Version> {
         let mut found = stored_version(&self.store, object, version);
-        for origin in self.state.origins(object).iter().rev() {
+        for origin in self.state.files().origins(object).iter().rev() {
             if !matches!(found, Err(Error::NotFound { .. })) {
                 break;
             }
@@ -145,7 +145,7 @@ impl Journal {
     pub(crate) fn owner_of(&self, object: &ObjectId, version: &Hash) -> Result<ObjectId> {
         for (envelope, payload, _) in self.staged.objects.iter().rev() {
             let is_one =
-                envelope.id == *object || self.state.origins(object).contains(&envelope.id);
+                envelope.id == *object || self.state.files().origins(object).contains(&envelope.id);
             if is_one && payload.content_hash(None)? == *version {
                 return Ok(envelope.id.clone());
             }

@@ -234,7 +234,7 @@ impl Tools<'_> {
             return false;
         }
         let state = self.journal.state();
-        let stood = state.fact_of(object).is_some() || state.seen(object).is_some();
+        let stood = state.fact_of(object).is_some() || state.files().seen(object).is_some();
         let active = state.active_by_window(active_per_turn, active_turns);
         stood && active.iter().all(|active| active.id != *object)
     }
@@ -385,7 +385,13 @@ impl Tools<'_> {
         if let Some((range, read)) = seen {
             default = Some(range);
             if read != wanted {
-                let now = self.journal.state().lines_now(object, &read, &[range]).first().copied();
+                let now = self
+                    .journal
+                    .state()
+                    .files()
+                    .lines_now(object, &read, &[range])
+                    .first()
+                    .copied();
                 name.push_str(if now.is_some() {
                     " (changed since; as it is now)"
                 } else {

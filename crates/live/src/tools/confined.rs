@@ -22,13 +22,15 @@ impl Tools<'_> {
         };
         let found = match name.handle() {
             Some(handle) => index.by_handle(handle).map(|entry| entry.id.clone()),
-            None => match exact().or(self.file_at(name)?.map(|id| state.current(&id).clone())) {
-                Some(id) if index.get(&id).is_some() => Some(id),
-                _ => match self.by_prefix(name)? {
-                    None => self.turns_named(name),
-                    found => found,
-                },
-            },
+            None => {
+                match exact().or(self.file_at(name)?.map(|id| state.files().current(&id).clone())) {
+                    Some(id) if index.get(&id).is_some() => Some(id),
+                    _ => match self.by_prefix(name)? {
+                        None => self.turns_named(name),
+                        found => found,
+                    },
+                }
+            }
         };
         let object = found.filter(|id| self.is_met(id)).ok_or_else(|| unmet(name))?;
         if name.version != VersionSelector::Latest {
@@ -41,7 +43,7 @@ impl Tools<'_> {
     pub(super) fn is_met(&self, object: &ObjectId) -> bool {
         let state = self.journal.state();
         match state.index().get(object).map(|entry| &entry.subject) {
-            Some(Subject::File { .. }) => state.seen(object).is_some(),
+            Some(Subject::File { .. }) => state.files().seen(object).is_some(),
             known => known.is_some(),
         }
     }
@@ -50,7 +52,7 @@ impl Tools<'_> {
     pub(crate) fn versions_met(&self, object: &ObjectId) -> Vec<Hash> {
         let state = self.journal.state();
         match state.index().get(object).map(|entry| &entry.subject) {
-            Some(Subject::File { .. }) => state.versions(object).cloned().collect(),
+            Some(Subject::File { .. }) => state.files().versions(object).cloned().collect(),
             Some(known) => vec![known.version().clone()],
             None => Vec::new(),
         }

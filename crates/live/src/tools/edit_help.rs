@@ -28,7 +28,7 @@ impl Tools<'_> {
         let location = disk.location(&path);
         let file = location.id()?;
         // Of an excluded file that the model saw, the stamp is compared; it is not opened.
-        let is_seen = || self.journal.state().seen(&file).is_some();
+        let is_seen = || self.journal.state().files().seen(&file).is_some();
         let may_look = location.open.is_some() && (is_seen() || !disk.is_excluded(&path));
         let may_look = may_look && (!self.journal.state().is_confined() || self.is_met(&file));
         Ok(may_look.then_some(path))
@@ -55,7 +55,7 @@ impl Tools<'_> {
         if !is_met && self.workspace.disk.regular_file(path).is_none() {
             return Ok((None, Vec::new()));
         }
-        let seen = self.journal.state().seen(&file).cloned();
+        let seen = self.journal.state().files().seen(&file).cloned();
         let before = self.journal.state().announced_path(&file).map(str::to_owned);
         let cause = if is_met { Cause::Checked } else { Cause::Found };
         let Some((file, now)) = self.workspace.index_file(self.journal, path, cause, None)? else {

@@ -39,7 +39,7 @@ impl Tools<'_> {
         self.refuse_infrastructure(&ObjectId::new(&*name.text))?;
         let may = |id: &ObjectId| self.is_reachable(id);
         if let Some(id) = self.journal.store.find_exact(name, self.file_at(name)?, may)? {
-            return Ok(self.journal.state().current(&id).clone());
+            return Ok(self.journal.state().files().current(&id).clone());
         }
         if let Some(id) = self.by_prefix(name)? {
             return Ok(id);

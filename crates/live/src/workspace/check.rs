@@ -95,7 +95,7 @@ impl Workspace {
         let differing: Vec<ObjectId> = differing.map(|(file, _)| file).collect();
         let moved = self.follow_moves(journal, &differing)?;
         let mut seen = HashSet::new();
-        let now = differing.iter().map(|file| journal.state().current(file));
+        let now = differing.iter().map(|file| journal.state().files().current(file));
         let files = now.filter(|file| seen.insert(*file)).cloned().collect();
         Ok(Differing { files, compared: of, moved })
     }
@@ -177,7 +177,7 @@ impl Workspace {
             else {
                 continue;
             };
-            let is_out = journal.state().orphaned(file).is_some();
+            let is_out = journal.state().files().orphaned(file).is_some();
             let location = self.disk.location_of(journal, file)?;
             let Some(open) = location.and_then(|location| location.open) else { continue };
             let expected = if lines.is_some() || stamp.is_some() {

@@ -31,7 +31,7 @@ impl Workspace {
         for entry in &journal.state().index().entries {
             let Subject::File { version: known, .. } = &entry.subject else { continue };
             let Some(location) = self.disk.location_of(journal, &entry.id)? else { continue };
-            let is_out = journal.state().orphaned(&entry.id).is_some();
+            let is_out = journal.state().files().orphaned(&entry.id).is_some();
             if location.open.is_some() && !is_out {
                 continue;
             }

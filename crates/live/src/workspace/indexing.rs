@@ -87,7 +87,7 @@ impl Workspace {
         }
         if outcome != IndexOutcome::Unchanged {
             journal.stage_seen(envelope, payload)?;
-        } else if journal.state().has_bytes(&object, bytes.as_ref())
+        } else if journal.state().files().has_bytes(&object, bytes.as_ref())
             && brings_nothing(journal, &object, &version, stamp, cause)
         {
             return Ok((object, version));

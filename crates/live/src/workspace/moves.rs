@@ -160,7 +160,7 @@ impl Workspace {
     /// Remembers what stands beside the files that the session knows, those whose text the model
     /// saw first: call after looking whether any of all these vanished.
     pub(super) fn remember_neighbours(&mut self, journal: &Journal) -> Result<()> {
-        let seen = journal.state().seen_files().iter().rev().cloned();
+        let seen = journal.state().files().all_seen().iter().rev().cloned();
         let mut folders: Vec<PathBuf> = Vec::new();
         for file in seen.chain(places::met(journal.state())) {
             let location = self.disk.location_of(journal, &file)?;
@@ -181,11 +181,11 @@ impl Workspace {
         journal: &mut Journal,
     ) -> Result<Vec<(ObjectId, ObjectId)>> {
         let mut found = Vec::new();
-        if !journal.state().has_moved_files() {
+        if !journal.state().files().any_moved() {
             return Ok(found);
         }
         for file in self.standing_files(journal) {
-            for origin in journal.state().origins(&file).to_vec() {
+            for origin in journal.state().files().origins(&file).to_vec() {
                 let is_known = journal.state().index().get(&origin).is_some();
                 let location =
                     if is_known { None } else { self.disk.location_of(journal, &origin)? };

@@ -89,7 +89,7 @@ impl Announced {
     pub(super) fn of(journal: &Journal, file: &ObjectId) -> Option<Self> {
         let state = journal.state();
         let path = state.announced_path(file).map(str::to_owned);
-        Some(Self { version: state.announced(file)?.clone(), path })
+        Some(Self { version: state.files().announced(file)?.clone(), path })
     }
 }
 
@@ -97,14 +97,15 @@ impl Announced {
 /// reach.
 pub(super) fn is_announced(journal: &Journal, file: &ObjectId, version: &Hash) -> bool {
     let state = journal.state();
-    let is_where_told = state.announced_path(file).is_none() && state.orphaned(file).is_none();
+    let is_where_told =
+        state.announced_path(file).is_none() && state.files().orphaned(file).is_none();
     is_where_told && is_known(journal, file, version)
 }
 
 /// Whether the model knows this version of a file, which is its present one, and its bytes.
 pub(crate) fn is_known(journal: &Journal, file: &ObjectId, version: &Hash) -> bool {
     let state = journal.state();
-    state.announced(file) == Some(version) && state.knows_bytes(file)
+    state.files().announced(file) == Some(version) && state.knows_bytes(file)
 }
 
 /// How much a note says of a change.

@@ -41,7 +41,7 @@ pub(super) fn is_mounted(journal: &Journal, object: &ObjectId, location: &Locati
 
 /// Records that a file went out of reach or came back. Returns whether it did.
 pub(super) fn record_reach(journal: &mut Journal, file: &ObjectId, finding: &Finding) -> bool {
-    let was_out = journal.state().orphaned(file).is_some();
+    let was_out = journal.state().files().orphaned(file).is_some();
     let object = file.clone();
     let event = match finding {
         Finding::OutOfReach(reason) if !was_out && journal.state().index().get(file).is_some() => {

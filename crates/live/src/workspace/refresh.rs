@@ -127,7 +127,7 @@ impl Workspace {
         object: &ObjectId,
     ) -> Result<(ObjectId, Option<String>)> {
         self.follow_moves(journal, slice::from_ref(object))?;
-        let object = journal.state().current(object).clone();
+        let object = journal.state().files().current(object).clone();
         let finding = self.read_known_files(journal, slice::from_ref(&object), Cause::Read)?.pop();
         let finding = finding.unwrap_or(Finding::Nothing);
         record_reach(journal, &object, &finding);

@@ -59,7 +59,7 @@ impl Workspace {
         files.retain(|file| !self.stands(journal, file));
         let files = self.find_differing(journal, &files, &|_| {})?.files;
         let (now, later) = files.split_at(files.len().min(MAX_READS));
-        let gone = now.iter().filter(|file| journal.state().times_told(file) > 0);
+        let gone = now.iter().filter(|file| journal.state().files().times_told(file) > 0);
         let gone = gone.filter_map(|file| Some((file.clone(), Announced::of(journal, file)?)));
         let gone: Vec<Due> = gone.collect();
         // A file out of reach keeps its known state: nobody needs it now.
@@ -85,7 +85,7 @@ impl Workspace {
     /// Checks whether the files that are known by path alone are there. None is opened.
     fn check_met_files(&mut self, journal: &mut Journal) -> Result<()> {
         let mut met = places::met(journal.state());
-        met.retain(|file| journal.state().seen(file).is_none());
+        met.retain(|file| journal.state().files().seen(file).is_none());
         for file in self.find_differing(journal, &met, &|_| {})?.files {
             let Some(location) = self.disk.location_of(journal, &file)? else { continue };
             let reading = FileReading { stamp: None, ..self.disk.look(&location) };
@@ -97,7 +97,7 @@ impl Workspace {
     /// The files whose text the model saw. If there are many, those named in the commands of new
     /// results come first, then those that their wildcards or folders may name.
     fn files_to_check(&self, journal: &Journal, new: Range<u64>) -> Result<VecDeque<ObjectId>> {
-        let mut files = journal.state().seen_files().to_vec();
+        let mut files = journal.state().files().all_seen().to_vec();
         if files.len() > MAX_READS {
             let named = self.named_by_commands(journal, new)?;
             files.sort_by_cached_key(|file| {

@@ -69,7 +69,8 @@ impl Workspace {
         let mut message = Message { at, counter, room, budget, lines: 0, rest: Vec::new() };
         let mut changes = Vec::new();
         for (file, mut change) in found.reach {
-            let says_more = journal.state().orphaned(&file).is_none() && is_due(journal, &file);
+            let says_more =
+                journal.state().files().orphaned(&file).is_none() && is_due(journal, &file);
             change.note = change.note.filter(|_| !says_more && detail(journal, &file).is_some());
             message.note(journal, &file, &change);
             changes.push(change);
@@ -191,7 +192,7 @@ pub(crate) fn record_told(
 
 /// How much a note says of the next change of a file; `None` if none tells of it for now.
 fn detail(journal: &Journal, file: &ObjectId) -> Option<Detail> {
-    match journal.state().times_told(file) {
+    match journal.state().files().times_told(file) {
         times if times < TIMES_WITH_LINES => Some(Detail::Lines),
         TIMES_WITH_LINES => Some(Detail::LastLine),
         _ => None,
@@ -202,7 +203,7 @@ fn detail(journal: &Journal, file: &ObjectId) -> Option<Detail> {
 fn is_due(journal: &Journal, file: &ObjectId) -> bool {
     let state = journal.state();
     let Some(entry) = state.index().get(file) else { return false };
-    state.orphaned(file).is_none() && !is_announced(journal, file, entry.subject.version())
+    state.files().orphaned(file).is_none() && !is_announced(journal, file, entry.subject.version())
 }
 
 /// The note on a file at the old place of one that moved.

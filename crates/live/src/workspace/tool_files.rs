@@ -137,7 +137,7 @@ impl Workspace {
             let is_command = matches!(naming, Naming::Command { .. });
             if !is_known {
                 self.index_path(journal, location, object)?;
-            } else if is_command && journal.state().times_told(&object) > 0 {
+            } else if is_command && journal.state().files().times_told(&object) > 0 {
                 journal.record(Event::Touched { object });
             }
         }

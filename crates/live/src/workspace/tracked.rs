@@ -93,7 +93,7 @@ impl Workspace {
     /// place is unknown.
     pub(super) fn track_seen_files(&mut self, journal: &Journal) {
         let Some(tracked) = &mut self.tracked else { return };
-        let seen = journal.state().seen_files();
+        let seen = journal.state().files().all_seen();
         // There may be fewer after another branch was read.
         let new = seen.get(tracked.handed..).unwrap_or(seen).iter();
         let places = new.filter_map(|file| self.disk.location_of(journal, file).ok().flatten());

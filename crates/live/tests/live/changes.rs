@@ -298,7 +298,7 @@ fn files_named_by_a_command_are_checked_first() {
         host.tool("write", &json!({ "path": name, "content": "old\n" }), "Successfully wrote.");
     }
     host.send();
-    let files: Vec<ObjectId> = host.live.state().seen_files().to_vec();
+    let files: Vec<ObjectId> = host.live.state().files().all_seen().to_vec();
     assert_eq!(files.len(), 250);
     for at in 0..250 {
         host.write_file(&format!("f{at:03}.txt"), "new text\n");

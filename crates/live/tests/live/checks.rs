@@ -388,7 +388,7 @@ impl World {
         version: &Hash,
     ) -> Option<(String, String)> {
         let Subject::File { .. } = &state.index().get(object)?.subject else { return None };
-        let origins = state.origins(object).iter().rev();
+        let origins = state.files().origins(object).iter().rev();
         let objects = std::iter::once(object).chain(origins);
         let versions: Vec<Version> =
             objects.flat_map(|object| self.host.store.history(object).unwrap()).collect();
@@ -470,7 +470,7 @@ impl World {
             let Subject::File { path, .. } = &entry.subject else { continue };
             let versions = self.host.store.lineage(&entry.id).unwrap();
             let had_text = versions.iter().any(|version| version.content.is_some());
-            if state.seen(&entry.id).is_none() || !had_text {
+            if state.files().seen(&entry.id).is_none() || !had_text {
                 continue;
             }
             let wanted = Wanted { name: entry.handle.to_string(), ..Wanted::default() };

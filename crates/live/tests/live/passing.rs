@@ -204,7 +204,7 @@ fn a_note_stays_though_its_message_went() {
     let carrier = visited.host.sent.iter().find(|it| text_of(it).contains("changed on disk"));
     assert_eq!(carrier.unwrap()["role"], "toolResult");
     let state = visited.host.live.state();
-    assert_eq!(state.times_told(&state.index().entries[0].id), 1, "told once");
+    assert_eq!(state.files().times_told(&state.index().entries[0].id), 1, "told once");
 }
 
 #[test]

@@ -7,9 +7,9 @@ use super::{Asked, Effect, Sent, Session};
 use crate::absence::Amount;
 use crate::event::Opened;
 use crate::faults::Faults;
+use crate::files::Files;
 use crate::folds::{self, Folds};
 use crate::index::{IndexEntry, SessionIndex, Subject};
-use crate::lines::LineRange;
 use crate::links::Links;
 use crate::message::{MessageKind, OWN_PREFIX, ResultFact, Shows, is_own_tool};
 use crate::needs::TimesNeeded;
@@ -336,9 +336,9 @@ impl Session {
         self.effects.iter().filter(move |(id, _)| id == call).map(|(_, effect)| effect)
     }
 
-    /// The version of a file that the model was last told about, or made itself.
-    pub fn announced(&self, file: &ObjectId) -> Option<&Hash> {
-        self.files.announced(file)
+    /// What is known of files: versions, moves, what the model was told.
+    pub fn files(&self) -> &Files {
+        &self.files
     }
 
     /// Whether the model knows the present bytes of a file without text; `true` for others.
@@ -351,71 +351,10 @@ impl Session {
         }
     }
 
-    /// Whether these are the bytes of a file without text as it was last read.
-    pub fn has_bytes(&self, file: &ObjectId, bytes: Option<&Hash>) -> bool {
-        self.files.has_bytes(file, bytes)
-    }
-
-    /// How often the model was told of changes of a file since it last used it, or since the file
-    /// rested.
-    pub fn times_told(&self, file: &ObjectId) -> u32 {
-        self.files.times_told(file)
-    }
-
-    /// The current object of a file that may have moved: the file itself if it did not move, or if
-    /// another file was met at the old path.
-    pub fn current<'a>(&'a self, file: &'a ObjectId) -> &'a ObjectId {
-        self.files.current(file)
-    }
-
-    /// The former objects of a moved file, in the order of the moves. Their versions count as
-    /// versions of the file.
-    pub fn origins(&self, file: &ObjectId) -> &[ObjectId] {
-        self.files.origins(file)
-    }
-
-    /// Whether any file was moved since the session began.
-    pub fn has_moved_files(&self) -> bool {
-        self.files.any_moved()
-    }
-
     /// The path under which the model knows a moved file, until it is told about the move; `None`
     /// for other files.
     pub fn announced_path(&self, file: &ObjectId) -> Option<&str> {
         let path = self.index.get(file)?.subject.agent_path();
         self.files.announced_path(file).filter(|known| *known != path)
-    }
-
-    /// Why a file is out of reach, that is, unreadable but not known to be deleted; `None` if it is
-    /// not.
-    pub fn orphaned(&self, file: &ObjectId) -> Option<&str> {
-        self.files.orphaned(file)
-    }
-
-    /// The versions of a file that the session met, oldest first; empty for anything else.
-    pub fn versions(&self, file: &ObjectId) -> impl Iterator<Item = &Hash> {
-        self.files.versions(file)
-    }
-
-    /// The newest version of a file whose text the model saw, that it made itself, or that it was
-    /// told about. Unlike with [`Self::announced`], changes do not count while nothing of the file
-    /// stands.
-    pub fn seen(&self, file: &ObjectId) -> Option<&Hash> {
-        self.files.seen(file)
-    }
-
-    /// Files whose text the model saw, in the order it first saw them.
-    pub fn seen_files(&self) -> &[ObjectId] {
-        self.files.all_seen()
-    }
-
-    /// Where lines of a version are in the latest one; empty if they are gone or cannot be located.
-    pub fn lines_now(
-        &self,
-        object: &ObjectId,
-        version: &Hash,
-        ranges: &[LineRange],
-    ) -> Vec<LineRange> {
-        self.files.lines_now(object, version, ranges)
     }
 }

@@ -42,7 +42,7 @@ impl Session {
         if ranges.is_empty() {
             return None;
         }
-        let now = self.lines_now(object, version, &ranges);
+        let now = self.files().lines_now(object, version, &ranges);
         Some(Showing { at, object: object.clone(), version: version.clone(), ranges, now })
     }
 
