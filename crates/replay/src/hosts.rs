@@ -105,8 +105,7 @@ struct RuledHost<'a> {
 impl<'a> RuledHost<'a> {
     fn new(transcript: &'a Transcript, playing: &'a Playing, hidden: &'a [u64]) -> Self {
         let given = transcript.messages.as_slice();
-        let parse = |json: &String| MeasuredMessage::parse(json, playing.counter);
-        let parsed: Vec<MeasuredMessage> = given.iter().map(parse).collect();
+        let parsed = MeasuredMessage::parse_all(given, playing.counter);
         let mut host = Self {
             playing,
             given,

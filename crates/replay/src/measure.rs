@@ -74,8 +74,7 @@ impl Measure {
     /// they have beyond what they show, by their indexes.
     pub fn new(messages: &[String], measuring: &Measuring, hidden: &[u64]) -> Self {
         let counter = measuring.counter;
-        let mut parsed: Vec<MeasuredMessage> =
-            messages.iter().map(|json| MeasuredMessage::parse(json, counter)).collect();
+        let mut parsed = MeasuredMessage::parse_all(messages, counter);
         for (message, hidden) in parsed.iter_mut().zip(hidden) {
             message.units += hidden * counter.units_per_token();
         }
@@ -107,7 +106,7 @@ impl Measure {
         let moment = Moment { compaction_cost: played.compaction_cost, ..moment };
         let ours = self.ours.call(terms, changes, moment);
         self.answered = Some(played.before);
-        Measured { ours, plain, kinds: self.ours.kinds() }
+        Measured { ours, plain, kinds: self.ours.request.kinds }
     }
 
     fn part_change(&self, change: &PlayedChange) -> PartChange {

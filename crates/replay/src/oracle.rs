@@ -41,8 +41,7 @@ struct Foresight {
 impl Oracle {
     /// Reads a transcript to its end. `messages`: its messages, each as JSON.
     pub(super) fn new(messages: &[String], counter: Counter) -> Self {
-        let messages: Vec<MeasuredMessage> =
-            messages.iter().map(|json| MeasuredMessage::parse(json, counter)).collect();
+        let messages = MeasuredMessage::parse_all(messages, counter);
         let most = SMALL_TOKENS * counter.units_per_token();
         let is_small =
             |message: &MeasuredMessage| message.speaker() == Speaker::Tool && message.units <= most;

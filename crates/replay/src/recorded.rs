@@ -111,8 +111,7 @@ impl Recorded {
             .map(|json| serde_json::from_str(json).unwrap_or_default())
             .collect();
         let (model, prices, usd_per_million) = model_of(&values);
-        let sizes: Vec<MeasuredMessage> =
-            transcript.messages.iter().map(|json| MeasuredMessage::parse(json, counter)).collect();
+        let sizes = MeasuredMessage::parse_all(&transcript.messages, counter);
         let requests = requests(&values, &sizes, counter);
         let scale = scale(&requests);
         let fixed_tokens = fixed(&requests, scale);

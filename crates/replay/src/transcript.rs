@@ -27,7 +27,6 @@ mod stranger;
 mod tail;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -39,13 +38,15 @@ use base::error::{Error, Result};
 use base::object::Room;
 
 /// The program that wrote a session file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum Format {
     /// A first line `{"session":{…}}`, then one pi-ai message per line.
     Neutral,
     /// Pi: `~/.pi/agent/sessions/*/*.jsonl`, versions 1 to 3.
     Pi,
     /// Claude Code: `~/.claude/projects/*/*.jsonl`.
+    #[strum(serialize = "claude-code")]
     ClaudeCode,
     /// Codex: `~/.codex/sessions/**/rollout-*.jsonl`, with and without a wrapper around each item.
     Codex,
@@ -121,24 +122,6 @@ impl Format {
     fn of(lines: &[Line<'_>]) -> Option<std::result::Result<Self, Refused>> {
         let of_list = || messages::form_of(lines).map(|form| form.map_err(Refused::new));
         Self::told_by(lines).or_else(of_list)
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Neutral => "neutral",
-            Self::Pi => "pi",
-            Self::ClaudeCode => "claude-code",
-            Self::Codex => "codex",
-            Self::Copilot => "copilot",
-            Self::Gemini => "gemini",
-            Self::OpenCode => "opencode",
-            Self::OpenClaw => "openclaw",
-            Self::Qwen => "qwen",
-            Self::Anthropic => "anthropic",
-            Self::OpenAi => "openai",
-        })
     }
 }
 

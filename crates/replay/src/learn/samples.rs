@@ -122,8 +122,7 @@ struct Told {
 
 impl Told {
     fn new(messages: &[String]) -> Self {
-        let messages: Vec<MeasuredMessage> =
-            messages.iter().map(|json| MeasuredMessage::parse(json, Counter::Characters)).collect();
+        let messages = MeasuredMessage::parse_all(messages, Counter::Characters);
         let places = |speaker| {
             let of = move |(at, message): (usize, &MeasuredMessage)| {
                 (message.speaker() == speaker).then_some(at)

@@ -80,6 +80,11 @@ pub struct MeasuredMessage {
 }
 
 impl MeasuredMessage {
+    /// Reads a session's messages, each given as JSON.
+    pub fn parse_all(messages: &[String], counter: Counter) -> Vec<Self> {
+        messages.iter().map(|json| Self::parse(json, counter)).collect()
+    }
+
     /// Parses a message; parts of unknown shape are ignored.
     pub fn parse(json: &str, counter: Counter) -> Self {
         let value: Value = serde_json::from_str(json).unwrap_or_default();

@@ -42,7 +42,8 @@ pub struct Moment<'a> {
 #[derive(Debug)]
 pub struct Side {
     fixed_units: u64,
-    request: MeasuredRequest,
+    /// Its newest request.
+    pub request: MeasuredRequest,
     caches: Caches,
 }
 
@@ -67,11 +68,6 @@ impl Side {
     pub fn new(terms: &Terms, fixed_units: u64) -> Self {
         let request = MeasuredRequest::new(terms.counter, &terms.needs);
         Self { fixed_units, request, caches: Caches::default() }
-    }
-
-    /// Units by kind of content.
-    pub fn kinds(&self) -> RequestKinds {
-        self.request.kinds
     }
 
     /// Sends the next request and bills it.

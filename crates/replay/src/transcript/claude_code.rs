@@ -205,9 +205,9 @@ impl Session {
             _ => Vec::new(),
         };
         let assistant = &mut self.messages[at];
-        assistant.blocks_mut().expect("it was made with blocks").extend(blocks);
-        let stop = stop_reason(text("stop_reason"), assistant.calls().next().is_some());
-        assistant.set("stopReason", stop.into());
+        // Lines written while the response was still running do not say why it ended.
+        let limits = ["max_tokens", "model_context_window_exceeded"];
+        assistant.say(blocks, text("stop_reason").is_some_and(|stop| limits.contains(&stop)));
         if let Some(counts) = message.get("usage").filter(|counts| counts.is_object()) {
             assistant.set("usage", usage_of(counts));
         }
@@ -233,9 +233,7 @@ impl Session {
             let Some(call) = answered_by(block) else { continue };
             let shown = blocks_of(block.get("content").unwrap_or(&Value::Null), notes);
             let failed = block.get("is_error").and_then(Value::as_bool).unwrap_or(false);
-            let mut result = Message::result(call, shown, failed);
-            result.stamp(timestamp);
-            self.messages.push(result);
+            self.messages.push(Message::result(call, shown, failed, timestamp));
         }
         let rest: Vec<Value> =
             blocks.iter().filter(|block| answered_by(block).is_none()).cloned().collect();
@@ -243,14 +241,5 @@ impl Session {
         if !rest.is_empty() {
             self.messages.push(Message::user(Value::Array(rest), timestamp, meta));
         }
-    }
-}
-
-/// pi-ai's term for why a response ended. Lines written while it was still running do not say why.
-fn stop_reason(given: Option<&str>, has_calls: bool) -> &'static str {
-    match given {
-        Some("max_tokens" | "model_context_window_exceeded") => "length",
-        _ if has_calls => "toolUse",
-        _ => "stop",
     }
 }

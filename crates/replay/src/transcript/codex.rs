@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::lines::Line;
 use super::message::{
-    COMPACTION_SUMMARY, INJECTED, Message, call_block, counts_of, image_block, text_block,
-    thinking_block, time_of, usage,
+    INJECTED, Message, call_block, counts_of, image_block, said, text, text_block, thinking_block,
+    time_of, usage,
 };
 use super::notes::Notes;
 use super::{Counts, Parts};
@@ -154,8 +154,8 @@ impl Rollout {
             (kind, Some(id)) if kind.ends_with("_output") => {
                 let output =
                     item.get("output").or_else(|| item.get("tools")).unwrap_or(&Value::Null);
-                let message = Message::result(id, blocks_of(output, notes), has_failed(output));
-                self.push(message);
+                let shown = blocks_of(output, notes);
+                self.push(Message::result(id, shown, has_failed(output), self.now));
             }
             ("ghost_snapshot" | "compaction" | "compaction_summary", _) => {}
             _ => notes.count_at("items of an unknown type left out", line),
@@ -221,18 +221,13 @@ impl Rollout {
             let Some(at) = self.messages.iter().rposition(Message::is_typed) else { return };
             let left: Vec<Message> = self.messages.drain(at..).collect();
             self.left = self.left + counts_of(&left);
-            for _ in left {
-                notes.count("messages of branches that were left");
-            }
+            notes.count_all("messages of branches that were left", left.len());
         }
     }
 
     fn compacted(&mut self, compacted: &Map<String, Value>, notes: &mut Notes) {
         match text(compacted, "message").filter(|summary| !summary.is_empty()) {
-            Some(summary) => {
-                let content = json!([text_block(summary)]);
-                self.push(Message::user(content, self.now, Some(COMPACTION_SUMMARY)));
-            }
+            Some(summary) => self.push(Message::summary(summary, self.now)),
             None => notes.count("compactions whose summary is not in the file"),
         }
     }
@@ -244,12 +239,7 @@ impl Rollout {
             self.messages.len() - 1
         });
         self.open = Some(at);
-        let is_call = block["type"] == "toolCall";
-        let message = &mut self.messages[at];
-        message.blocks_mut().expect("it was made with blocks").push(block);
-        if is_call || !message.has("stopReason") {
-            message.set("stopReason", if is_call { "toolUse" } else { "stop" }.into());
-        }
+        self.messages[at].say([block], false);
     }
 
     /// Adds a message that ends the response.
@@ -258,10 +248,6 @@ impl Rollout {
         message.stamp(self.now);
         self.messages.push(message);
     }
-}
-
-fn text<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
-    object.get(key)?.as_str()
 }
 
 /// A call's tool: its name, or the one implied by its type (`local_shell_call`).
@@ -288,8 +274,7 @@ fn arguments_of(item: &Map<String, Value>) -> Value {
 fn blocks_of(content: &Value, notes: &mut Notes) -> Vec<Value> {
     match content {
         // Providers refuse empty blocks.
-        Value::String(text) if text.is_empty() => Vec::new(),
-        Value::String(text) => vec![text_block(text)],
+        Value::String(text) => said(text).into_iter().collect(),
         Value::Object(wrapped) if wrapped.contains_key("content") => {
             blocks_of(wrapped.get("content").unwrap_or(&Value::Null), notes)
         }
@@ -309,7 +294,7 @@ fn is_content(item: &Value) -> bool {
 
 fn block_of(item: &Value, notes: &mut Notes) -> Option<Value> {
     if let Some(text) = item.get("text").and_then(Value::as_str) {
-        return (!text.is_empty()).then(|| text_block(text));
+        return said(text);
     }
     let Some(url) = item.get("image_url").and_then(Value::as_str) else {
         notes.count("blocks of unknown shape left out");

@@ -13,8 +13,7 @@ use serde_json::{Map, Value, json};
 use super::Parts;
 use super::lines::Line;
 use super::message::{
-    COMPACTION_SUMMARY, INJECTED, Message, call_block, image_block, text_block, thinking_block,
-    time_of, usage,
+    INJECTED, Message, call_block, image_block, said, text, thinking_block, time_of, usage,
 };
 use super::notes::Notes;
 
@@ -116,8 +115,7 @@ impl Session {
             "system.message" => notes.count("system messages left out"),
             "system.notification" => {
                 if let Some(content) = text(data, "content") {
-                    let content = json!([text_block(content)]);
-                    self.push(Message::user(content, self.now, Some(INJECTED)));
+                    self.push(Message::injected(content, self.now));
                 }
             }
             _ => {
@@ -133,8 +131,7 @@ impl Session {
     fn user(&mut self, data: &Map<String, Value>, notes: &mut Notes) {
         // What the model saw: the text with the time and the attached files around it.
         let sent = text(data, "transformedContent").or_else(|| text(data, "content"));
-        let mut blocks: Vec<Value> =
-            sent.filter(|sent| !sent.is_empty()).map(text_block).into_iter().collect();
+        let mut blocks: Vec<Value> = sent.and_then(said).into_iter().collect();
         let attached = data.get("attachments").and_then(Value::as_array).into_iter().flatten();
         blocks.extend(
             attached
@@ -164,15 +161,10 @@ impl Session {
         self.open = response.map(str::to_owned);
         let Some(message) = self.messages.last_mut() else { return };
         let thinking = text(data, "reasoningText").filter(|text| !text.is_empty());
-        let said = text(data, "content").filter(|text| !text.is_empty());
         let calls = data.get("toolRequests").and_then(Value::as_array).into_iter().flatten();
         let blocks = thinking.map(|text| thinking_block(text, None)).into_iter();
-        let blocks = blocks.chain(said.map(text_block)).chain(calls.filter_map(call));
-        if let Some(all) = message.blocks_mut() {
-            all.extend(blocks);
-        }
-        let stop = if message.calls().next().is_some() { "toolUse" } else { "stop" };
-        message.set("stopReason", stop.into());
+        let blocks = blocks.chain(text(data, "content").and_then(said));
+        message.say(blocks.chain(calls.filter_map(call)), false);
         if let Some(counts) = response.and_then(|id| self.usage.get(id)) {
             message.set("usage", counts.clone());
         }
@@ -183,9 +175,7 @@ impl Session {
         let object = |key: &str| data.get(key).and_then(Value::as_object);
         let shown = object("result").and_then(|result| text(result, "content"));
         let shown = shown.or_else(|| text(object("error")?, "message"));
-        // Providers refuse empty blocks.
-        let mut blocks: Vec<Value> =
-            shown.filter(|text| !text.is_empty()).map(text_block).into_iter().collect();
+        let mut blocks: Vec<Value> = shown.and_then(said).into_iter().collect();
         let images = object("result").and_then(|result| result.get("binaryResultsForLlm"));
         let images = images.and_then(Value::as_array).into_iter().flatten();
         blocks.extend(
@@ -193,10 +183,8 @@ impl Session {
         );
         let exit = object("shellExecution").and_then(|shell| shell.get("exitCode")?.as_i64());
         let is_done = data.get("success").and_then(Value::as_bool).unwrap_or(true);
-        let mut message =
-            Message::result(id, blocks, !is_done || exit.is_some_and(|code| code != 0));
-        message.stamp(self.now);
-        self.messages.push(message);
+        let has_failed = !is_done || exit.is_some_and(|code| code != 0);
+        self.messages.push(Message::result(id, blocks, has_failed, self.now));
     }
 
     /// The image of an attachment or a result: in place, or in an event of its own.
@@ -227,10 +215,7 @@ impl Session {
             return;
         }
         match text(data, "summaryContent").filter(|summary| !summary.is_empty()) {
-            Some(summary) => {
-                let content = json!([text_block(summary)]);
-                self.push(Message::user(content, self.now, Some(COMPACTION_SUMMARY)));
-            }
+            Some(summary) => self.push(Message::summary(summary, self.now)),
             None => notes.count("compactions whose summary is not in the file"),
         }
     }
@@ -240,10 +225,6 @@ impl Session {
         self.open = None;
         self.messages.push(message);
     }
-}
-
-fn text<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
-    object.get(key)?.as_str()
 }
 
 /// A call. A custom tool takes a text, which becomes the argument `input`.

@@ -19,9 +19,7 @@ use self::content::{blocks_of, call_blocks, is_repeated, results_of, text_of};
 use self::log::Log;
 use super::Parts;
 use super::lines::Line;
-use super::message::{
-    COMPACTION_SUMMARY, INJECTED, Message, text_block, thinking_block, time_of, usage,
-};
+use super::message::{COMPACTION_SUMMARY, INJECTED, Message, thinking_block, time_of, usage};
 use super::notes::Notes;
 
 /// Beginning of the message in which the program tells the model about the folder.
@@ -133,11 +131,7 @@ fn assistant(record: &Record, time: Option<i64>, notes: &mut Notes) -> Vec<Messa
         blocks.push(block);
         results.extend(result);
     }
-    if let Some(all) = message.blocks_mut() {
-        all.extend(blocks);
-    }
-    let stop = if message.calls().next().is_some() { "toolUse" } else { "stop" };
-    message.set("stopReason", stop.into());
+    message.say(blocks, false);
     if let Some(counts) = object.get("tokens").filter(|counts| counts.is_object()) {
         message.set("usage", usage_of(counts));
     }
@@ -169,10 +163,4 @@ fn usage_of(counts: &Value) -> Value {
     let count = |key: &str| counts.get(key).and_then(Value::as_i64).unwrap_or_default();
     let input = count("input").saturating_add(count("tool")).saturating_sub(count("cached"));
     usage(input, count("output").saturating_add(count("thoughts")), count("cached"), 0)
-}
-
-/// A user's text as blocks.
-fn said(text: &str) -> Option<Value> {
-    // Providers refuse empty blocks.
-    (!text.is_empty()).then(|| text_block(text))
 }

@@ -45,11 +45,27 @@ impl Message {
         message
     }
 
+    /// A user message that the harness inserted.
+    pub(super) fn injected(text: &str, timestamp: Option<i64>) -> Self {
+        Self::user(json!([text_block(text)]), timestamp, Some(INJECTED))
+    }
+
+    /// The summary of the agent's own compaction.
+    pub(super) fn summary(text: &str, timestamp: Option<i64>) -> Self {
+        Self::user(json!([text_block(text)]), timestamp, Some(COMPACTION_SUMMARY))
+    }
+
     /// The result of a call; `content` is a list of blocks. Pairing adds the tool's name.
-    pub(super) fn result(call: &str, content: Vec<Value>, failed: bool) -> Self {
+    pub(super) fn result(
+        call: &str,
+        content: Vec<Value>,
+        failed: bool,
+        timestamp: Option<i64>,
+    ) -> Self {
         let mut message = Self::made(TOOL_RESULT, Value::Array(content));
         message.set("toolCallId", call.into());
         message.set("isError", failed.into());
+        message.stamp(timestamp);
         message
     }
 
@@ -145,6 +161,20 @@ impl Message {
         calls.iter().enumerate().filter_map(|(at, block)| Some((at, call_of(block)?)))
     }
 
+    /// Adds blocks to an answer, and says by all of its blocks why it ended. `is_cut`: because it
+    /// had no room for more.
+    pub(super) fn say(&mut self, blocks: impl IntoIterator<Item = Value>, is_cut: bool) {
+        if let Some(all) = self.blocks_mut() {
+            all.extend(blocks);
+        }
+        let stop = match self.calls().next() {
+            _ if is_cut => "length",
+            Some(_) => "toolUse",
+            None => "stop",
+        };
+        self.set("stopReason", stop.into());
+    }
+
     /// Whether a field is set.
     pub(super) fn has(&self, key: &str) -> bool {
         self.object.contains_key(key)
@@ -206,6 +236,16 @@ pub(super) fn counts_of<'a>(messages: impl IntoIterator<Item = &'a Message>) -> 
         requests: requests + 1,
         calls: calls + answer.calls().count() as u64,
     })
+}
+
+/// The text of a member.
+pub(super) fn text<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    object.get(key)?.as_str()
+}
+
+/// The block of a text; `None` if it is empty, because providers refuse empty blocks.
+pub(super) fn said(text: &str) -> Option<Value> {
+    (!text.is_empty()).then(|| text_block(text))
 }
 
 /// A text block.

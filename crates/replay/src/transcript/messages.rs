@@ -174,9 +174,7 @@ impl List {
                 match text("tool_call_id").or(named) {
                     Some(call) => {
                         let shown = user_blocks(content, notes);
-                        let mut result = Message::result(call, shown, false);
-                        result.stamp(time);
-                        self.messages.push(result);
+                        self.messages.push(Message::result(call, shown, false, time));
                     }
                     None => notes.count("results without a call left out"),
                 }
@@ -224,16 +222,10 @@ impl List {
             blocks.extend(self.call(call, notes));
         }
         let Some(message) = self.messages.last_mut() else { return };
-        message.blocks_mut().expect("it was made with blocks").extend(blocks);
         let is_cut = ["stop_reason", "finish_reason"]
             .iter()
             .any(|key| matches!(text(key), Some("max_tokens" | "length")));
-        let stop = match message.calls().next() {
-            _ if is_cut => "length",
-            Some(_) => "toolUse",
-            None => "stop",
-        };
-        message.set("stopReason", stop.into());
+        message.say(blocks, is_cut);
         if let Some(counts) = object.get("usage").filter(|counts| counts.is_object()) {
             message.set("usage", usage_of(counts));
         }
@@ -280,9 +272,7 @@ impl List {
             };
             let shown = user_blocks(block.get("content").unwrap_or(&Value::Null), notes);
             let failed = block.get("is_error").and_then(Value::as_bool).unwrap_or(false);
-            let mut result = Message::result(call, shown, failed);
-            result.stamp(time);
-            self.messages.push(result);
+            self.messages.push(Message::result(call, shown, failed, time));
         }
         let rest = user_blocks(&Value::Array(rest), notes);
         if !rest.is_empty() {

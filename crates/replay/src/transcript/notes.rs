@@ -20,28 +20,31 @@ struct Note {
 impl Notes {
     /// Counts something that has no line.
     pub(super) fn count(&mut self, what: &str) {
-        self.add(what, None);
+        self.add(what, 1, None);
     }
 
     /// Counts something at a line of the file.
     pub(super) fn count_at(&mut self, what: &str, line: u64) {
-        self.add(what, Some(line));
+        self.add(what, 1, Some(line));
     }
 
-    fn add(&mut self, what: &str, line: Option<u64>) {
+    /// Counts something that has no line, so many times.
+    pub(super) fn count_all(&mut self, what: &str, count: usize) {
+        self.add(what, count as u64, None);
+    }
+
+    fn add(&mut self, what: &str, count: u64, line: Option<u64>) {
         match self.counts.iter_mut().find(|note| note.what == what) {
-            Some(note) => note.count += 1,
-            None => self.counts.push(Note { what: what.to_owned(), count: 1, line }),
+            Some(note) => note.count += count,
+            None if count == 0 => {}
+            None => self.counts.push(Note { what: what.to_owned(), count, line }),
         }
     }
 
     /// Appends other counts.
     pub(super) fn append(&mut self, others: Self) {
         for Note { what, count, line } in others.counts {
-            match self.counts.iter_mut().find(|note| note.what == what) {
-                Some(note) => note.count += count,
-                None => self.counts.push(Note { what, count, line }),
-            }
+            self.add(&what, count, line);
         }
     }
 

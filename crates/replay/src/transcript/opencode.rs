@@ -14,8 +14,8 @@ use serde_json::{Map, Value, json};
 
 use super::lines::Line;
 use super::message::{
-    COMPACTION_SUMMARY, INJECTED, Message, call_block, counts_of, image_block, text_block,
-    thinking_block, time_of, usage,
+    INJECTED, Message, call_block, counts_of, image_block, said, text, text_block, thinking_block,
+    time_of, usage,
 };
 use super::notes::Notes;
 use super::{Counts, Parts};
@@ -139,11 +139,14 @@ impl Session {
         match text(&entry.info, "role") {
             Some("user") => self.user(entry, time, notes),
             Some("assistant") if entry.info.get("summary") == Some(&Value::Bool(true)) => {
-                let said: Vec<&str> =
-                    entry.parts.iter().filter(|part| is(part, "text")).filter_map(said).collect();
+                let said: Vec<&str> = entry
+                    .parts
+                    .iter()
+                    .filter(|part| is(part, "text"))
+                    .filter_map(words_of)
+                    .collect();
                 if !said.is_empty() {
-                    let content = json!([text_block(&said.join("\n\n"))]);
-                    self.messages.push(Message::user(content, time, Some(COMPACTION_SUMMARY)));
+                    self.messages.push(Message::summary(&said.join("\n\n"), time));
                 }
             }
             Some("assistant") => self.assistant(entry, time, notes),
@@ -159,7 +162,7 @@ impl Session {
                 Some("text") if flag(part, "ignored") => {}
                 Some("text") => {
                     is_typed |= !flag(part, "synthetic");
-                    blocks.extend(said(part).map(text_block));
+                    blocks.extend(words_of(part).map(text_block));
                 }
                 // The text of a file is in a separate part.
                 Some("file") => blocks.extend(attached(part, notes)),
@@ -185,11 +188,11 @@ impl Session {
                     std::mem::replace(&mut response, next).finish(&mut self.messages);
                 }
                 Some("text") if !flag(part, "ignored") => {
-                    response.blocks.extend(said(part).map(text_block));
+                    response.blocks.extend(words_of(part).map(text_block));
                 }
                 Some("reasoning") => {
                     let signature = part.get("metadata").and_then(signature);
-                    let thought = said(part).map(|text| thinking_block(text, signature));
+                    let thought = words_of(part).map(|text| thinking_block(text, signature));
                     response.blocks.extend(thought);
                 }
                 Some("tool") => response.call(part, notes),
@@ -255,15 +258,12 @@ impl Response {
             notes.count("outputs that the program cleared later, kept");
         }
         // Providers refuse empty blocks.
-        let mut content: Vec<Value> =
-            shown.filter(|text| !text.is_empty()).map(text_block).into_iter().collect();
+        let mut content: Vec<Value> = shown.and_then(said).into_iter().collect();
         let files = state.get("attachments").and_then(Value::as_array).into_iter().flatten();
         content.extend(files.filter_map(Value::as_object).filter_map(|file| attached(file, notes)));
-        let mut result = Message::result(id, content, failed);
         let end = times.and_then(|times| time_of(times.get("end")?));
-        result.stamp(end);
         self.ended = end.or(self.ended);
-        self.results.push(result);
+        self.results.push(Message::result(id, content, failed, end));
     }
 
     /// Adds the response to the messages, unless it is empty.
@@ -272,25 +272,13 @@ impl Response {
         if blocks.is_empty() {
             return;
         }
-        if let Some(all) = message.blocks_mut() {
-            *all = blocks;
-        }
-        let stop = match message.calls().next() {
-            _ if is_cut => "length",
-            Some(_) => "toolUse",
-            None => "stop",
-        };
-        message.set("stopReason", stop.into());
+        message.say(blocks, is_cut);
         if let Some(usage) = usage {
             message.set("usage", usage);
         }
         messages.push(message);
         messages.extend(results);
     }
-}
-
-fn text<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
-    object.get(key)?.as_str()
 }
 
 fn flag(object: &Map<String, Value>, key: &str) -> bool {
@@ -302,7 +290,7 @@ fn is(part: &Map<String, Value>, kind: &str) -> bool {
 }
 
 /// The text of a part, if there is any.
-fn said(part: &Map<String, Value>) -> Option<&str> {
+fn words_of(part: &Map<String, Value>) -> Option<&str> {
     text(part, "text").filter(|text| !text.is_empty())
 }
 

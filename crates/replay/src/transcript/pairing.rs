@@ -51,9 +51,7 @@ pub(super) fn pair(messages: Vec<Message>, notes: &mut Notes) -> (Vec<Message>, 
             paired.extend(slots[result].take());
         }
     }
-    for _ in slots.into_iter().flatten() {
-        notes.count("results without a call left out");
-    }
+    notes.count_all("results without a call left out", slots.iter().flatten().count());
     (paired, left)
 }
 
@@ -129,9 +127,7 @@ fn drop_unanswered(
     if lost.is_empty() {
         return 0;
     }
-    for _ in &lost {
-        notes.count("calls without a result left out");
-    }
+    notes.count_all("calls without a result left out", lost.len());
     if let Some(blocks) = message.blocks_mut() {
         let mut index = 0..;
         blocks.retain(|_| index.next().is_some_and(|index| !lost.contains(&index)));

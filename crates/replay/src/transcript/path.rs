@@ -31,7 +31,7 @@ pub(super) struct Path {
     pub(super) on: Vec<bool>,
     /// Number of entries on the path whose named parent is missing; they follow the previous entry
     /// in the file instead.
-    pub(super) mended: u64,
+    pub(super) mended: usize,
 }
 
 /// The path to the entry at `leaf`. An ID that occurs twice names its first occurrence.
@@ -53,7 +53,7 @@ pub(super) fn path_to(nodes: &[Node<'_>], leaf: Option<usize>) -> Path {
             Parent::Previous => index.checked_sub(1),
             Parent::Id(id) => by_id.get(id).copied().or_else(|| {
                 let previous = index.checked_sub(1);
-                path.mended += u64::from(previous.is_some());
+                path.mended += usize::from(previous.is_some());
                 previous
             }),
         };
@@ -65,7 +65,7 @@ pub(super) fn path_to(nodes: &[Node<'_>], leaf: Option<usize>) -> Path {
 mod tests {
     use super::*;
 
-    fn walk(nodes: &[(&str, Parent<'_>)]) -> (String, u64) {
+    fn walk(nodes: &[(&str, Parent<'_>)]) -> (String, usize) {
         let nodes: Vec<Node<'_>> = nodes
             .iter()
             .map(|(id, parent)| Node { id: Some(id), parent: parent.clone() })

@@ -10,7 +10,7 @@
 use serde_json::{Map, Value, json};
 
 use super::lines::Line;
-use super::message::{COMPACTION_SUMMARY, INJECTED, Message, text_block, time_of};
+use super::message::{INJECTED, Message, text_block, time_of};
 use super::notes::Notes;
 use super::path::{Node, Parent, path_to};
 use super::{Counts, Parts};
@@ -74,9 +74,7 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
     parts.held = Some(all.fold(Counts::default(), std::ops::Add::add));
     let tree: Vec<Node<'_>> = entries.iter().map(node_of).collect();
     let path = path_to(&tree, tree.len().checked_sub(1));
-    for _ in 0..path.mended {
-        notes.count(PARENT_IS_MISSING);
-    }
+    notes.count_all(PARENT_IS_MISSING, path.mended);
     for (entry, on) in entries.into_iter().zip(path.on) {
         if on {
             parts.messages.extend(message_of(entry, notes));
@@ -137,11 +135,11 @@ pub(super) fn message_of(mut entry: Line<'_>, notes: &mut Notes) -> Option<Messa
         "custom_message" => report_in(&entry.object, timestamp),
         "compaction" => {
             let text = compaction_text(entry.text_at("summary")?);
-            Some(Message::user(json!([text_block(&text)]), timestamp, Some(COMPACTION_SUMMARY)))
+            Some(Message::summary(&text, timestamp))
         }
         "branch_summary" => {
             let text = branch_text(entry.text_at("summary").filter(|text| !text.is_empty())?);
-            Some(Message::user(json!([text_block(&text)]), timestamp, Some(INJECTED)))
+            Some(Message::injected(&text, timestamp))
         }
         "context_edit" => {
             notes.count("context edits not applied");
@@ -155,7 +153,6 @@ pub(super) fn message_of(mut entry: Line<'_>, notes: &mut Notes) -> Option<Messa
 fn message_in(message: Map<String, Value>, line: u64, notes: &mut Notes) -> Option<Message> {
     let timestamp = message.get("timestamp").and_then(time_of);
     let text = |key: &str| message.get(key).and_then(Value::as_str).unwrap_or_default();
-    let user = |text: &str, meta| Message::user(json!([text_block(text)]), timestamp, meta);
     match role(&message) {
         _ if message.get("excludeFromContext") == Some(&Value::Bool(true)) => {
             notes.count("messages that were kept from the model left out");
@@ -167,10 +164,8 @@ fn message_in(message: Map<String, Value>, line: u64, notes: &mut Notes) -> Opti
         }
         "bashExecution" => Some(Message::of_pi(message)),
         "custom" | "hookMessage" => report_in(&message, timestamp),
-        "compactionSummary" => {
-            Some(user(&compaction_text(text("summary")), Some(COMPACTION_SUMMARY)))
-        }
-        "branchSummary" => Some(user(&branch_text(text("summary")), Some(INJECTED))),
+        "compactionSummary" => Some(Message::summary(&compaction_text(text("summary")), timestamp)),
+        "branchSummary" => Some(Message::injected(&branch_text(text("summary")), timestamp)),
         "system" => {
             notes.count("system messages left out");
             None

@@ -6,12 +6,12 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::gemini::content::{blocks_of, call_blocks, results_of};
 use super::gemini::thought_blocks;
 use super::lines::Line;
-use super::message::{COMPACTION_SUMMARY, INJECTED, Message, text_block, time_of, usage};
+use super::message::{INJECTED, Message, time_of, usage};
 use super::notes::Notes;
 use super::path::{Node, Parent, path_to};
 use super::pi::LEFT;
@@ -95,13 +95,8 @@ fn add(entry: &Line<'_>, continues: bool, messages: &mut Vec<Message>, notes: &m
                 messages.push(Message::assistant("qwen", model, time));
             }
             let Some(message) = messages.last_mut() else { return };
-            if let Some(all) = message.blocks_mut() {
-                all.extend(thought_blocks(parts));
-                all.extend(blocks_of(parts, notes));
-                all.extend(call_blocks(parts));
-            }
-            let stop = if message.calls().next().is_some() { "toolUse" } else { "stop" };
-            message.set("stopReason", stop.into());
+            let blocks = thought_blocks(parts).chain(blocks_of(parts, notes));
+            message.say(blocks.chain(call_blocks(parts)), false);
             if let Some(counts) = entry.object_at("usageMetadata") {
                 message.set("usage", usage_of(counts));
             }
@@ -128,7 +123,7 @@ fn summary_in(entry: &Map<String, Value>, time: Option<i64>, notes: &mut Notes) 
     notes.count("compressions not applied");
     let history = entry.get("systemPayload")?.get("compressedHistory")?;
     let first = history.get(0)?.get("parts")?.get(0)?.get("text")?.as_str()?;
-    Some(Message::user(json!([text_block(first)]), time, Some(COMPACTION_SUMMARY)))
+    Some(Message::summary(first, time))
 }
 
 /// The counts of a response: what was cached is part of the prompt, and thoughts are counted

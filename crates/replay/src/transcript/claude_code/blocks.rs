@@ -4,7 +4,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::transcript::message::{call_block, image_block, text_block, thinking_block, usage};
+use crate::transcript::message::{
+    call_block, image_block, said, text_block, thinking_block, usage,
+};
 use crate::transcript::notes::Notes;
 
 /// Attachments whose text the model saw, where the file does not have it as it was rendered.
@@ -89,8 +91,7 @@ pub(in crate::transcript) fn assistant_block(block: &Value, notes: &mut Notes) -
 /// Content of a user message or a tool result as blocks.
 pub(in crate::transcript) fn blocks_of(content: &Value, notes: &mut Notes) -> Vec<Value> {
     match content {
-        Value::String(text) if text.is_empty() => Vec::new(),
-        Value::String(text) => vec![text_block(text)],
+        Value::String(text) => said(text).into_iter().collect(),
         Value::Array(blocks) => {
             blocks.iter().filter_map(|block| user_block(block, notes)).collect()
         }

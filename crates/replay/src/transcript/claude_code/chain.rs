@@ -19,9 +19,8 @@ use crate::transcript::path::{Node, Parent, path_to};
 pub(super) fn on_path(entries: &[Line<'_>], notes: &mut Notes) -> Vec<bool> {
     let tree = Tree::new(entries).mended();
     let mut path = path_to(&tree, entries.iter().rposition(is_message));
-    for _ in 0..path.mended {
-        notes.count("lines whose parent is not in the file, which follow the line before them");
-    }
+    let mended = "lines whose parent is not in the file, which follow the line before them";
+    notes.count_all(mended, path.mended);
     let on = entries.iter().zip(&path.on).filter(|(_, on)| **on).map(|(entry, _)| entry);
     let responses: HashSet<&str> = on.filter_map(response_of).collect();
     let mut calls = HashSet::new();

@@ -3,8 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::said;
-use crate::transcript::message::{Message, call_block, image_block, text_block, time_of};
+use crate::transcript::message::{Message, call_block, image_block, said, text_block, time_of};
 use crate::transcript::notes::Notes;
 
 /// Beginning of a user message that repeats results as text, although they are stored with their
@@ -71,9 +70,8 @@ pub(super) fn call_of(call: &Value, notes: &mut Notes) -> (Option<Value>, Option
         return (Some(block), None);
     };
     let failed = matches!(text("status"), Some("error" | "cancelled")) || has_error(result);
-    let mut message = Message::result(id, shown(result, notes), failed);
-    message.stamp(call.get("timestamp").and_then(time_of));
-    (Some(block), Some(message))
+    let time = call.get("timestamp").and_then(time_of);
+    (Some(block), Some(Message::result(id, shown(result, notes), failed, time)))
 }
 
 /// The results in a user's content, one for each response; what follows a response, such as an
@@ -94,9 +92,7 @@ pub(in crate::transcript) fn results_of(
     }
     let results = results.into_iter().map(|(id, parts)| {
         let parts = Value::Array(parts.into_iter().cloned().collect());
-        let mut message = Message::result(id, shown(&parts, notes), has_error(&parts));
-        message.stamp(time);
-        message
+        Message::result(id, shown(&parts, notes), has_error(&parts), time)
     });
     results.collect()
 }
