@@ -20,7 +20,10 @@ impl<T> Given<T> {
     }
 }
 
-impl<T: Default> Given<Option<T>> {
+/// An argument that may be left out.
+pub type Maybe<T> = Given<Option<T>>;
+
+impl<T: Default> Maybe<T> {
     /// As [`Given::named`], with the default for what is left out.
     pub(super) fn or_default(self, argument: &str) -> Result<T> {
         self.named(argument).map(Option::unwrap_or_default)

@@ -3,7 +3,7 @@
 use napi_derive::napi;
 use serde_json::{Value, json};
 
-use super::argument::Given;
+use super::argument::{Given, Maybe};
 use super::blocking::{Answer, Promised, answering};
 use super::recorded::recorded;
 use super::store::Store;
@@ -61,7 +61,7 @@ impl Store {
     pub fn recorded_call(
         &self,
         session: Given<String>,
-        options: Given<Option<CallOptions>>,
+        options: Maybe<CallOptions>,
     ) -> Promised<Answer> {
         let store = self.core.clone();
         answering(move || {
@@ -81,7 +81,7 @@ impl Store {
     pub fn compared_call(
         &self,
         session: Given<String>,
-        options: Given<Option<ComparisonOptions>>,
+        options: Maybe<ComparisonOptions>,
     ) -> Promised<Answer> {
         let store = self.core.clone();
         answering(move || {

@@ -5,7 +5,7 @@ use std::path::Path;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
-use super::argument::Given;
+use super::argument::{Given, Maybe};
 use super::blocking::{Answer, Promised, answering, blocking};
 use super::maintenance::Maintenance;
 use store::doctor;
@@ -22,7 +22,7 @@ use store::doctor;
     ts_args_type = "path: string, deep?: boolean | undefined | null",
     ts_return_type = "Promise<DoctorReport>"
 )]
-pub fn doctor(path: Given<String>, deep: Given<Option<bool>>) -> Promised<Answer> {
+pub fn doctor(path: Given<String>, deep: Maybe<bool>) -> Promised<Answer> {
     answering(move || {
         let deep = deep.named("deep")?.unwrap_or(true);
         doctor::check_file(Path::new(&path.named("path")?), deep).map(|report| reported(&report))
@@ -40,7 +40,7 @@ pub fn doctor(path: Given<String>, deep: Given<Option<bool>>) -> Promised<Answer
     ts_args_type = "path: string, force?: boolean | undefined | null",
     ts_return_type = "Promise<string>"
 )]
-pub fn set_aside(path: Given<String>, force: Given<Option<bool>>) -> Promised<String> {
+pub fn set_aside(path: Given<String>, force: Maybe<bool>) -> Promised<String> {
     blocking(move || {
         let force = force.named("force")?.unwrap_or_default();
         let place = doctor::set_aside(Path::new(&path.named("path")?), force)?;

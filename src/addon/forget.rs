@@ -2,7 +2,7 @@
 
 use napi_derive::napi;
 
-use super::argument::Given;
+use super::argument::{Given, Maybe};
 use super::blocking::{Answer, Promised, answering, present};
 use super::maintenance::Maintenance;
 use base::object::{ObjectId, ObjectType, Timestamp, TxId};
@@ -41,11 +41,7 @@ impl Maintenance {
         ts_args_type = "target: string, options?: ForgetOptions | undefined | null",
         ts_return_type = "Promise<ForgetReport>"
     )]
-    pub fn forget(
-        &self,
-        target: Given<String>,
-        options: Given<Option<ForgetOptions>>,
-    ) -> Promised<Answer> {
+    pub fn forget(&self, target: Given<String>, options: Maybe<ForgetOptions>) -> Promised<Answer> {
         let core = self.core.clone();
         answering(move || {
             let target = ObjectId::new(target.named("target")?);
@@ -68,7 +64,7 @@ impl Maintenance {
         ts_args_type = "options?: GcOptions | undefined | null",
         ts_return_type = "Promise<Garbage>"
     )]
-    pub fn gc(&self, options: Given<Option<GcOptions>>) -> Promised<Answer> {
+    pub fn gc(&self, options: Maybe<GcOptions>) -> Promised<Answer> {
         let core = self.core.clone();
         answering(move || {
             let options = options.or_default("options")?;

@@ -3,7 +3,7 @@
 use napi_derive::napi;
 use serde_json::{Map, Value, json};
 
-use super::argument::{Given, Json};
+use super::argument::{Given, Json, Maybe};
 use super::blocking::{Answer, Promised, answering, present};
 use super::names::Names;
 use super::query::as_of;
@@ -86,11 +86,7 @@ impl Store {
         ts_args_type = "name: string, options?: LinksOptions | undefined | null",
         ts_return_type = "Promise<ObjectLink[]>"
     )]
-    pub fn links(
-        &self,
-        name: Given<String>,
-        options: Given<Option<LinksOptions>>,
-    ) -> Promised<Answer> {
+    pub fn links(&self, name: Given<String>, options: Maybe<LinksOptions>) -> Promised<Answer> {
         let names = self.names();
         answering(move || {
             let name = name.named("name")?;
@@ -112,7 +108,7 @@ impl Store {
     pub fn backlinks(
         &self,
         name: Given<String>,
-        options: Given<Option<BacklinksOptions>>,
+        options: Maybe<BacklinksOptions>,
     ) -> Promised<Answer> {
         let names = self.names();
         answering(move || {
@@ -135,7 +131,7 @@ impl Store {
     pub fn relations(
         &self,
         names: Given<Vec<String>>,
-        options: Given<Option<LinksOptions>>,
+        options: Maybe<LinksOptions>,
     ) -> Promised<Answer> {
         let known = self.names();
         answering(move || {

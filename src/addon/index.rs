@@ -8,7 +8,7 @@ use napi::bindgen_prelude::Function;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
-use super::argument::Given;
+use super::argument::{Given, Maybe};
 use super::blocking::{Answer, Promised, answering};
 use super::progress::{Listener, listener, tell};
 use super::store::Store;
@@ -48,8 +48,8 @@ impl Store {
         &self,
         env: Env,
         paths: Given<Vec<String>>,
-        options: Given<Option<IndexOptions>>,
-        on_progress: Given<Option<Function<'_, Answer, ()>>>,
+        options: Maybe<IndexOptions>,
+        on_progress: Maybe<Function<'_, Answer, ()>>,
     ) -> napi::Result<Promised<Answer>> {
         let names = self.names();
         let settings = Arc::clone(&self.settings);

@@ -5,7 +5,7 @@ use std::path::Path;
 use napi_derive::napi;
 use serde::Serialize;
 
-use super::argument::Given;
+use super::argument::{Given, Maybe};
 use super::blocking::{Answer, Promised, answering};
 use base::error::{Error, Result};
 use context::hazard::Hazards;
@@ -29,10 +29,7 @@ pub struct LearnOptions {
     ts_args_type = "paths: string[], options?: LearnOptions",
     ts_return_type = "Promise<LearnedHazards>"
 )]
-pub fn learn_hazards(
-    paths: Given<Vec<String>>,
-    options: Given<Option<LearnOptions>>,
-) -> Promised<Answer> {
+pub fn learn_hazards(paths: Given<Vec<String>>, options: Maybe<LearnOptions>) -> Promised<Answer> {
     answering(move || {
         let options = options.or_default("options")?;
         let mut skipped = Vec::new();

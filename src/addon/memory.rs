@@ -9,7 +9,7 @@ use napi_derive::napi;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::argument::{Given, Json};
+use super::argument::{Given, Json, Maybe};
 use super::blocking::{Answer, Promised, answering, blocking, to_js};
 use super::crossing::call_info;
 use super::session::Session;
@@ -50,7 +50,7 @@ pub struct Memory {
 pub fn open_memory(
     env: Env,
     options: Given<MemoryOptions>,
-    store: Given<Option<ClassInstance<'_, Store>>>,
+    store: Maybe<ClassInstance<'_, Store>>,
 ) -> napi::Result<Memory> {
     let (options, store) = match (options.named("options"), store.named("store")) {
         (Ok(options), Ok(store)) => (options, store),
@@ -180,7 +180,7 @@ impl Session {
     pub fn memory_changed(
         &self,
         memory: Given<ClassInstance<'_, Memory>>,
-        tool_call_id: Given<Option<String>>,
+        tool_call_id: Maybe<String>,
     ) -> Promised<()> {
         let shared = Arc::clone(&self.shared);
         let core = memory.named("memory").map(|memory| Arc::clone(&memory.core));

@@ -8,7 +8,7 @@ use std::time::Duration;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
-use super::argument::{Given, Json};
+use super::argument::{Given, Json, Maybe};
 use super::blocking::{Answer, Promised, answering};
 use super::memory::Memory;
 use base::clock::system_time;
@@ -71,7 +71,7 @@ impl Memory {
         &self,
         scope: Given<String>,
         text: Given<String>,
-        heading: Given<Option<String>>,
+        heading: Maybe<String>,
     ) -> Promised<Answer> {
         let core = Arc::clone(&self.core);
         answering(move || {
@@ -124,7 +124,7 @@ impl Memory {
         ts_args_type = "id: string, scope?: MemoryScope | null",
         ts_return_type = "Promise<MemoryScope>"
     )]
-    pub fn accept(&self, id: Given<String>, scope: Given<Option<String>>) -> Promised<String> {
+    pub fn accept(&self, id: Given<String>, scope: Maybe<String>) -> Promised<String> {
         self.decide(id, scope, true)
     }
 
@@ -133,7 +133,7 @@ impl Memory {
         ts_args_type = "id: string, scope?: MemoryScope | null",
         ts_return_type = "Promise<MemoryScope>"
     )]
-    pub fn withdraw(&self, id: Given<String>, scope: Given<Option<String>>) -> Promised<String> {
+    pub fn withdraw(&self, id: Given<String>, scope: Maybe<String>) -> Promised<String> {
         self.decide(id, scope, false)
     }
 
@@ -145,7 +145,7 @@ impl Memory {
         ts_args_type = "options?: MemoryImportOptions | null",
         ts_return_type = "Promise<MemoryImport>"
     )]
-    pub fn import_from(&self, options: Given<Option<MemoryImportOptions>>) -> Promised<Answer> {
+    pub fn import_from(&self, options: Maybe<MemoryImportOptions>) -> Promised<Answer> {
         self.answer(move |memory| {
             let options = options.or_default("options")?;
             let scope = options.scope.map(|name| Scope::named(&name)).transpose()?;
@@ -181,7 +181,7 @@ impl Memory {
     pub fn take_from(
         &self,
         conversation: Given<String>,
-        options: Given<Option<MemoryTakeOptions>>,
+        options: Maybe<MemoryTakeOptions>,
     ) -> Promised<Answer> {
         self.answer(move |memory| {
             let found = memory.conversation(&conversation.named("conversation")?)?;
@@ -265,12 +265,7 @@ impl Memory {
 }
 
 impl Memory {
-    fn decide(
-        &self,
-        id: Given<String>,
-        scope: Given<Option<String>>,
-        accepts: bool,
-    ) -> Promised<String> {
+    fn decide(&self, id: Given<String>, scope: Maybe<String>, accepts: bool) -> Promised<String> {
         self.with(move |memory| {
             let id = OperationId::parse(&id.named("id")?)?;
             let scope = scope.named("scope")?.map(|name| Scope::named(&name)).transpose()?;

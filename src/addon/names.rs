@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use napi_derive::napi;
 
-use super::argument::Given;
+use super::argument::{Given, Maybe};
 use super::blocking::{Promised, blocking};
 use super::settings::own_filesystem;
 use super::store::Store;
@@ -91,11 +91,7 @@ impl Store {
         ts_args_type = "name: string, options?: NameOptions",
         ts_return_type = "Promise<string>"
     )]
-    pub fn find(
-        &self,
-        name: Given<String>,
-        options: Given<Option<NameOptions>>,
-    ) -> Promised<String> {
+    pub fn find(&self, name: Given<String>, options: Maybe<NameOptions>) -> Promised<String> {
         let names = self.names();
         blocking(move || {
             let options = options.or_default("options")?;
@@ -142,7 +138,7 @@ impl Store {
         &self,
         name: Given<String>,
         nickname: Given<String>,
-        options: Given<Option<NameOptions>>,
+        options: Maybe<NameOptions>,
     ) -> Promised<String> {
         let names = self.names();
         blocking(move || {

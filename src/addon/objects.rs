@@ -8,7 +8,7 @@ use napi::bindgen_prelude::Null;
 use napi_derive::napi;
 use serde_json::json;
 
-use super::argument::{Given, Json};
+use super::argument::{Given, Json, Maybe};
 use super::blocking::{Answer, Promised, answering, blocking};
 use super::names::{NameOptions, ReadOptions};
 use super::store::Store;
@@ -124,11 +124,7 @@ impl Store {
         ts_args_type = "name: string, options?: ReadOptions",
         ts_return_type = "Promise<Version>"
     )]
-    pub fn get(
-        &self,
-        name: Given<String>,
-        options: Given<Option<ReadOptions>>,
-    ) -> Promised<Answer> {
+    pub fn get(&self, name: Given<String>, options: Maybe<ReadOptions>) -> Promised<Answer> {
         let names = self.names();
         answering(move || {
             let options = options.or_default("options")?;
@@ -149,7 +145,7 @@ impl Store {
     pub fn content(
         &self,
         name: Given<String>,
-        options: Given<Option<ContentOptions>>,
+        options: Maybe<ContentOptions>,
     ) -> Promised<Option<String>> {
         let names = self.names();
         blocking(move || {
@@ -178,7 +174,7 @@ impl Store {
     pub fn items(
         &self,
         name: Given<String>,
-        options: Given<Option<ItemsOptions>>,
+        options: Maybe<ItemsOptions>,
     ) -> Promised<Vec<String>> {
         let names = self.names();
         blocking(move || {
@@ -214,11 +210,7 @@ impl Store {
         ts_args_type = "name: string, options?: NameOptions",
         ts_return_type = "Promise<Version[]>"
     )]
-    pub fn history(
-        &self,
-        name: Given<String>,
-        options: Given<Option<NameOptions>>,
-    ) -> Promised<Answer> {
+    pub fn history(&self, name: Given<String>, options: Maybe<NameOptions>) -> Promised<Answer> {
         let names = self.names();
         answering(move || {
             let options = options.or_default("options")?;
@@ -234,11 +226,7 @@ impl Store {
         ts_args_type = "name: string, options?: DiffOptions",
         ts_return_type = "Promise<Difference>"
     )]
-    pub fn diff(
-        &self,
-        name: Given<String>,
-        options: Given<Option<DiffOptions>>,
-    ) -> Promised<Answer> {
+    pub fn diff(&self, name: Given<String>, options: Maybe<DiffOptions>) -> Promised<Answer> {
         let names = self.names();
         answering(move || {
             let options = options.or_default("options")?;
@@ -277,11 +265,7 @@ impl Store {
         ts_args_type = "type: ObjectType, options?: ListOptions",
         ts_return_type = "Promise<Version[]>"
     )]
-    pub fn list(
-        &self,
-        kind: Given<String>,
-        options: Given<Option<ListOptions>>,
-    ) -> Promised<Answer> {
+    pub fn list(&self, kind: Given<String>, options: Maybe<ListOptions>) -> Promised<Answer> {
         /// Default of `limit`.
         const DEFAULT_LIMIT: u32 = 1_000;
 

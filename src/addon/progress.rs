@@ -5,7 +5,7 @@ use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi::{Env, Status};
 use serde_json::Value;
 
-use super::argument::Given;
+use super::argument::Maybe;
 use super::blocking::{Answer, to_js};
 
 /// Called with the progress, without anybody waiting for it.
@@ -14,7 +14,7 @@ pub(super) type Listener = ThreadsafeFunction<Answer, (), Answer, Status, false,
 /// The listener `onProgress`, if one was passed.
 pub(super) fn listener(
     env: Env,
-    on_progress: Given<Option<Function<'_, Answer, ()>>>,
+    on_progress: Maybe<Function<'_, Answer, ()>>,
 ) -> napi::Result<Option<Listener>> {
     match on_progress.named("onProgress") {
         Ok(None) => Ok(None),

@@ -2,7 +2,7 @@
 
 use napi_derive::napi;
 
-use super::argument::Given;
+use super::argument::{Given, Maybe};
 use super::blocking::{Answer, Promised, answering};
 use super::objects::object_type;
 use super::store::Store;
@@ -46,11 +46,7 @@ impl Store {
         ts_args_type = "query: string, options?: QueryOptions",
         ts_return_type = "Promise<Version[]>"
     )]
-    pub fn query(
-        &self,
-        query: Given<String>,
-        options: Given<Option<QueryOptions>>,
-    ) -> Promised<Answer> {
+    pub fn query(&self, query: Given<String>, options: Maybe<QueryOptions>) -> Promised<Answer> {
         let store = self.core.clone();
         answering(move || {
             let options = options.or_default("options")?;

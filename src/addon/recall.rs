@@ -4,7 +4,7 @@ use napi::bindgen_prelude::ClassInstance;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
-use super::argument::Given;
+use super::argument::{Given, Maybe};
 use super::blocking::{Answer, Promised};
 use super::memory::Memory;
 use super::search::snippet;
@@ -42,8 +42,8 @@ impl Memory {
     pub fn recall(
         &self,
         query: Given<String>,
-        options: Given<Option<RecallOptions>>,
-        store: Given<Option<ClassInstance<'_, Store>>>,
+        options: Maybe<RecallOptions>,
+        store: Maybe<ClassInstance<'_, Store>>,
     ) -> Promised<Answer> {
         let store = store.named("store").map(|store| store.map(|store| store.core.clone()));
         self.answer(move |memory| {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use napi_derive::napi;
 use serde_json::Value;
 
-use super::argument::{Given, Json};
+use super::argument::{Given, Json, Maybe};
 use super::blocking::{Answer, Promised, answering};
 use super::settings::settings_from;
 use super::store::Store;
@@ -70,7 +70,7 @@ pub struct ReplayOptions {
     ts_args_type = "paths: string[], others?: boolean",
     ts_return_type = "Promise<FoundSession[]>"
 )]
-pub fn find_sessions(paths: Given<Vec<String>>, others: Given<Option<bool>>) -> Promised<Answer> {
+pub fn find_sessions(paths: Given<Vec<String>>, others: Maybe<bool>) -> Promised<Answer> {
     answering(move || {
         let others = others.named("others")?.unwrap_or_default();
         let mut found = Vec::new();
@@ -93,7 +93,7 @@ pub fn find_sessions(paths: Given<Vec<String>>, others: Given<Option<bool>>) -> 
     ts_args_type = "path: string, options?: ReplayOptions",
     ts_return_type = "Promise<ReplayedFile>"
 )]
-pub fn replay_file(path: Given<String>, options: Given<Option<ReplayOptions>>) -> Promised<Answer> {
+pub fn replay_file(path: Given<String>, options: Maybe<ReplayOptions>) -> Promised<Answer> {
     answering(move || {
         let path = path.named("path")?;
         let options = options.or_default("options")?;
@@ -114,7 +114,7 @@ impl Store {
     pub fn replay_session(
         &self,
         session: Given<String>,
-        options: Given<Option<ReplayOptions>>,
+        options: Maybe<ReplayOptions>,
     ) -> Promised<Answer> {
         let store = self.core.clone();
         answering(move || {
@@ -156,10 +156,7 @@ fn replayed(
     ts_args_type = "files: ReplayedFile[], options?: ReplayOptions",
     ts_return_type = "Promise<ReplayReport>"
 )]
-pub fn replay_report(
-    files: Given<Json>,
-    options: Given<Option<ReplayOptions>>,
-) -> Promised<Answer> {
+pub fn replay_report(files: Given<Json>, options: Maybe<ReplayOptions>) -> Promised<Answer> {
     answering(move || {
         let files: Vec<FileReport> = serde_json::from_value(files.named("files")?.0)
             .map_err(|error| Error::argument("files", format!("are no reports: {error}")))?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
-use super::argument::Given;
+use super::argument::{Given, Maybe};
 use super::blocking::{Answer, Promised, answering};
 use super::objects::object_type;
 use super::store::Store;
@@ -47,11 +47,7 @@ impl Store {
         ts_args_type = "text: string, options?: SearchOptions",
         ts_return_type = "Promise<SearchResults>"
     )]
-    pub fn search(
-        &self,
-        text: Given<String>,
-        options: Given<Option<SearchOptions>>,
-    ) -> Promised<Answer> {
+    pub fn search(&self, text: Given<String>, options: Maybe<SearchOptions>) -> Promised<Answer> {
         let store = self.core.clone();
         answering(move || {
             let options = options.or_default("options")?;

@@ -3,7 +3,7 @@
 use napi_derive::napi;
 use serde_json::{Value, json};
 
-use super::argument::Given;
+use super::argument::{Given, Maybe};
 use super::blocking::{Answer, Promised, answering, blocking};
 use super::store::Store;
 use store::Version;
@@ -25,7 +25,7 @@ impl Store {
         ts_args_type = "options?: SessionsOptions | undefined | null",
         ts_return_type = "Promise<SessionInfo[]>"
     )]
-    pub fn sessions(&self, options: Given<Option<SessionsOptions>>) -> Promised<Answer> {
+    pub fn sessions(&self, options: Maybe<SessionsOptions>) -> Promised<Answer> {
         let store = self.core.clone();
         answering(move || {
             let limit = options.or_default("options")?.limit;

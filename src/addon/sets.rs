@@ -4,7 +4,7 @@
 use napi_derive::napi;
 use serde_json::{Value, json};
 
-use super::argument::Given;
+use super::argument::{Given, Maybe};
 use super::blocking::{Answer, Promised, answering, present};
 use super::names::ReadOptions;
 use super::query::as_of;
@@ -28,7 +28,7 @@ impl Store {
     pub fn session_document(
         &self,
         session: Given<String>,
-        options: Given<Option<ReadOptions>>,
+        options: Maybe<ReadOptions>,
     ) -> Promised<Answer> {
         let store = self.core.clone();
         answering(move || {

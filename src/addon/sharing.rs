@@ -9,7 +9,7 @@ use napi::bindgen_prelude::Function;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
-use super::argument::Given;
+use super::argument::{Given, Maybe};
 use super::blocking::{Answer, Promised, answering, blocking};
 use super::progress::{Listener, listener, tell};
 use super::sessions::shared_session;
@@ -67,7 +67,7 @@ impl Store {
         ts_args_type = "options?: SharedStoreOptions | undefined | null",
         ts_return_type = "Promise<SharedStore>"
     )]
-    pub fn shared(&self, options: Given<Option<SharedStoreOptions>>) -> Promised<SharedStore> {
+    pub fn shared(&self, options: Maybe<SharedStoreOptions>) -> Promised<SharedStore> {
         let (local, settings) = (self.core.clone(), Arc::clone(&self.settings));
         blocking(move || {
             let given = options.or_default("options")?;
@@ -122,7 +122,7 @@ impl SharedStore {
     pub fn push(
         &self,
         env: Env,
-        on_progress: Given<Option<Function<'_, Answer, ()>>>,
+        on_progress: Maybe<Function<'_, Answer, ()>>,
     ) -> napi::Result<Promised<Answer>> {
         let core = Arc::clone(&self.core);
         let listener = listener(env, on_progress)?;
@@ -140,7 +140,7 @@ impl SharedStore {
     pub fn pull(
         &self,
         env: Env,
-        on_progress: Given<Option<Function<'_, Answer, ()>>>,
+        on_progress: Maybe<Function<'_, Answer, ()>>,
     ) -> napi::Result<Promised<Answer>> {
         let core = Arc::clone(&self.core);
         let listener = listener(env, on_progress)?;
@@ -193,7 +193,7 @@ pub fn migrate(
     env: Env,
     from: Given<MigrationPlace>,
     to: Given<MigrationPlace>,
-    on_progress: Given<Option<Function<'_, Answer, ()>>>,
+    on_progress: Maybe<Function<'_, Answer, ()>>,
 ) -> napi::Result<Promised<Answer>> {
     let listener = listener(env, on_progress)?;
     Ok(answering(move || {

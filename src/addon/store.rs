@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use napi_derive::napi;
 
-use super::argument::{Given, Json};
+use super::argument::{Json, Maybe};
 use super::blocking::{Promised, blocking};
 use super::settings::settings_from;
 use super::trackings::Trackings;
@@ -51,7 +51,7 @@ pub struct Store {
     ts_args_type = "options?: StoreOptions | undefined | null",
     ts_return_type = "Promise<Store>"
 )]
-pub fn open_store(options: Given<Option<StoreOptions>>) -> Promised<Store> {
+pub fn open_store(options: Maybe<StoreOptions>) -> Promised<Store> {
     blocking(move || {
         let options = options.or_default("options")?;
         let open = match (options.read_only, options.create) {
@@ -74,7 +74,7 @@ pub fn open_store(options: Given<Option<StoreOptions>>) -> Promised<Store> {
     ts_args_type = "options?: StoreOptions | undefined | null",
     ts_return_type = "Promise<string>"
 )]
-pub fn store_path(options: Given<Option<StoreOptions>>) -> Promised<String> {
+pub fn store_path(options: Maybe<StoreOptions>) -> Promised<String> {
     blocking(move || Ok(place(options.or_default("options")?)?.0))
 }
 

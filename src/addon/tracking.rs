@@ -10,7 +10,7 @@ use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
-use super::argument::Given;
+use super::argument::{Given, Maybe};
 use super::blocking::{Answer, Promised, blocking, to_js};
 use super::index::indexed_file;
 use super::names::{NameOptions, Names};
@@ -70,7 +70,7 @@ impl Store {
         env: Env,
         paths: Given<Vec<String>>,
         on_events: Given<Function<'_, Answer, ()>>,
-        options: Given<Option<TrackOptions>>,
+        options: Maybe<TrackOptions>,
     ) -> napi::Result<Promised<Tracking>> {
         let names = self.names();
         let settings = Arc::clone(&self.settings);
@@ -114,11 +114,7 @@ impl Tracking {
         ts_args_type = "paths: string[], options?: NameOptions",
         ts_return_type = "Promise<void>"
     )]
-    pub fn add(
-        &self,
-        paths: Given<Vec<String>>,
-        options: Given<Option<NameOptions>>,
-    ) -> Promised<()> {
+    pub fn add(&self, paths: Given<Vec<String>>, options: Maybe<NameOptions>) -> Promised<()> {
         self.with_paths(paths, options, source::Tracker::track)
     }
 
@@ -129,18 +125,14 @@ impl Tracking {
         ts_args_type = "paths: string[], options?: NameOptions",
         ts_return_type = "Promise<void>"
     )]
-    pub fn remove(
-        &self,
-        paths: Given<Vec<String>>,
-        options: Given<Option<NameOptions>>,
-    ) -> Promised<()> {
+    pub fn remove(&self, paths: Given<Vec<String>>, options: Maybe<NameOptions>) -> Promised<()> {
         self.with_paths(paths, options, |core, paths| core.untrack(&paths))
     }
 
     /// Waits until all changes before this call are in the store and their events delivered. Checks polled files at once. Resolves to
     /// false if that takes longer than `timeoutMs`, by default 1,000.
     #[napi(ts_args_type = "timeoutMs?: number", ts_return_type = "Promise<boolean>")]
-    pub fn settle(&self, timeout_ms: Given<Option<u32>>) -> Promised<bool> {
+    pub fn settle(&self, timeout_ms: Maybe<u32>) -> Promised<bool> {
         let core = Arc::clone(&self.core);
         blocking(move || {
             let timeout = timeout_ms.named("timeoutMs")?.unwrap_or(SETTLE_MS);
@@ -171,7 +163,7 @@ impl Tracking {
     fn with_paths(
         &self,
         paths: Given<Vec<String>>,
-        options: Given<Option<NameOptions>>,
+        options: Maybe<NameOptions>,
         act: impl FnOnce(&source::Tracker, Vec<PathBuf>) + Send + 'static,
     ) -> Promised<()> {
         let (core, names) = (Arc::clone(&self.core), self.names.clone());

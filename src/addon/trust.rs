@@ -6,7 +6,7 @@ use std::path::Path;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
-use super::argument::Given;
+use super::argument::{Given, Maybe};
 use super::blocking::{Answer, Promised, answering};
 use base::clock::system_time;
 use base::error::{Error, Result};
@@ -40,7 +40,7 @@ pub fn project_trust(places: Given<TrustPlaces>) -> Promised<Answer> {
     ts_args_type = "places: TrustPlaces, trusted: boolean | null",
     ts_return_type = "Promise<ProjectTrust>"
 )]
-pub fn trust_project(places: Given<TrustPlaces>, trusted: Given<Option<bool>>) -> Promised<Answer> {
+pub fn trust_project(places: Given<TrustPlaces>, trusted: Maybe<bool>) -> Promised<Answer> {
     answering(move || {
         let (places, trusted) = (places.named("places")?, trusted.named("trusted")?);
         let book = book(places.agent_dir.as_deref())?;
@@ -62,7 +62,7 @@ pub fn trust_project(places: Given<TrustPlaces>, trusted: Given<Option<bool>>) -
     ts_args_type = "agentDir?: string | undefined | null",
     ts_return_type = "Promise<Array<TrustedProject>>"
 )]
-pub fn trusted_projects(agent_dir: Given<Option<String>>) -> Promised<Answer> {
+pub fn trusted_projects(agent_dir: Maybe<String>) -> Promised<Answer> {
     answering(move || {
         let all = book(agent_dir.named("agentDir")?.as_deref())?.all()?.into_iter();
         let answers = all.map(|(path, answer)| {

@@ -2,7 +2,6 @@
 //! not read the files' content, or create a folder.
 
 use files::looks;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -34,6 +33,7 @@ pub const ARCHIVE_FOLDER: &str = "archive";
     Hash,
     Serialize,
     Deserialize,
+    strum::Display,
     strum::IntoStaticStr,
 )]
 #[strum(serialize_all = "snake_case")]
@@ -85,12 +85,6 @@ impl Scope {
             Self::Global | Self::Project | Self::Conversation => INDEX_FILE,
             Self::Local => LOCAL_INDEX_FILE,
         }
-    }
-}
-
-impl fmt::Display for Scope {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.as_str())
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::faults::{Fault, fault};
 use super::needs::{Need, Needs};
-use super::request::{MeasuredRequest, PartChange, RequestKinds, RequestPart, Shared};
+use super::request::{MeasuredRequest, PartChange, RequestPart, Shared};
 use config::{Input, Prices};
 use context::tokens::Counter;
 use session::{CacheKey, Caches, CallTime};
