@@ -6,23 +6,18 @@ use std::collections::{BTreeMap, HashMap};
 use serde::de::DeserializeOwned;
 
 use super::format::{ContentLine, Header, ItemLine, VersionLine};
-use super::incoming::{Entry, Incoming, Member};
+use super::incoming::{Arrivals, Incoming};
 use super::lines::{Extent, Spool};
 use crate::Item;
 use base::error::{Error, Result};
-use base::object::{Envelope, Hash, Nickname, ObjectId, ObjectType, Source};
+use base::object::{Envelope, Hash, ObjectType, Source};
 
 /// An archive that was completely read and checked.
 pub(super) struct Archive {
     pub header: Header,
-    pub versions: Vec<Entry>,
+    pub arrivals: Arrivals,
     /// Where each version's line and items are.
     pub places: Vec<Lined>,
-    /// The transactions, in the order of the store that wrote the archive.
-    pub transactions: Vec<Vec<Member>>,
-    pub nicknames: Vec<(Nickname, ObjectId)>,
-    /// The latest version of each object in the store that wrote the archive.
-    pub latest: HashMap<ObjectId, usize>,
     /// Lines of kinds that this program does not know, by kind.
     pub unknown_lines: BTreeMap<String, u64>,
     /// Bytes read, uncompressed.
@@ -61,30 +56,14 @@ impl Archive {
     pub(super) fn new(header: Header) -> Result<Self> {
         Ok(Self {
             header,
-            versions: Vec::new(),
+            arrivals: Arrivals::default(),
             places: Vec::new(),
-            transactions: Vec::new(),
-            nicknames: Vec::new(),
-            latest: HashMap::new(),
             unknown_lines: BTreeMap::new(),
             bytes: 0,
             contents: HashMap::new(),
             spool: Spool::new()?,
             recent: None,
         })
-    }
-
-    /// The text of a content of the archive.
-    pub(super) fn text(&mut self, hash: &Hash) -> Result<String> {
-        if let Some((_, text)) = self.recent.as_ref().filter(|(recent, _)| recent == hash) {
-            return Ok(text.clone());
-        }
-        let extent = self.contents.get(hash).copied();
-        let extent = extent.ok_or_else(|| Error::internal(format!("no content `{hash}`")))?;
-        let line = self.spool.read(extent)?;
-        let ContentLine { text, .. } = read_again(&line)?;
-        self.recent = Some((hash.clone(), text.clone()));
-        Ok(text)
     }
 
     /// The running hash of a version's list up to and including `position`; `None` if the list is
@@ -120,20 +99,8 @@ impl Archive {
 }
 
 impl Incoming for Archive {
-    fn entries(&self) -> &[Entry] {
-        &self.versions
-    }
-
-    fn transactions(&self) -> &[Vec<Member>] {
-        &self.transactions
-    }
-
-    fn latest(&self) -> &HashMap<ObjectId, usize> {
-        &self.latest
-    }
-
-    fn nicknames(&self) -> &[(Nickname, ObjectId)] {
-        &self.nicknames
+    fn arrivals(&self) -> &Arrivals {
+        &self.arrivals
     }
 
     fn version(&mut self, version: usize) -> Result<VersionLine> {
@@ -142,7 +109,15 @@ impl Incoming for Archive {
     }
 
     fn content(&mut self, hash: &Hash) -> Result<String> {
-        self.text(hash)
+        if let Some((_, text)) = self.recent.as_ref().filter(|(recent, _)| recent == hash) {
+            return Ok(text.clone());
+        }
+        let extent = self.contents.get(hash).copied();
+        let extent = extent.ok_or_else(|| Error::internal(format!("no content `{hash}`")))?;
+        let line = self.spool.read(extent)?;
+        let ContentLine { text, .. } = read_again(&line)?;
+        self.recent = Some((hash.clone(), text.clone()));
+        Ok(text)
     }
 
     fn hash_at(&self, version: usize, position: u64) -> Result<Option<Hash>> {

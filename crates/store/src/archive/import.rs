@@ -106,7 +106,7 @@ impl<'a> Import<'a> {
     }
 
     pub(super) fn run(mut self, progress: OnProgress<'_>) -> Result<Imported> {
-        let of = self.merge.incoming.transactions().len();
+        let of = self.merge.incoming.arrivals().transactions.len();
         let mut next = 0;
         while next < of {
             let done = next as u64;
@@ -139,7 +139,7 @@ impl<'a> Import<'a> {
     /// Corrects the latest versions left by an interrupted import, or affected by the order of
     /// chunks. Each chunk has already corrected its own objects.
     fn settle(&mut self) -> Result<()> {
-        let ids = self.merge.incoming.entries().iter().map(|entry| entry.id.clone());
+        let ids = self.merge.incoming.arrivals().entries.iter().map(|entry| entry.id.clone());
         let ids: Vec<ObjectId> = ids.collect::<BTreeSet<_>>().into_iter().collect();
         for ids in ids.chunks(SETTLED_AT_ONCE) {
             while !{

@@ -10,17 +10,8 @@ use base::object::{Hash, Nickname, ObjectId, ObjectType, Origin};
 
 /// Versions from elsewhere, addressed by index.
 pub(super) trait Incoming {
-    /// The versions, each once.
-    fn entries(&self) -> &[Entry];
-
-    /// The transactions of the store they come from, in its order.
-    fn transactions(&self) -> &[Vec<Member>];
-
-    /// The latest version of each object in that store.
-    fn latest(&self) -> &HashMap<ObjectId, usize>;
-
-    /// Nicknames that come with them.
-    fn nicknames(&self) -> &[(Nickname, ObjectId)];
+    /// What comes, without its texts.
+    fn arrivals(&self) -> &Arrivals;
 
     /// A version in its archive form.
     fn version(&mut self, version: usize) -> Result<VersionLine>;
@@ -34,6 +25,19 @@ pub(super) trait Incoming {
 
     /// The items of a version from a position on.
     fn items(&mut self, version: usize, from: u64) -> Result<Vec<Item>>;
+}
+
+/// What comes from another store, without its texts.
+#[derive(Debug, Default)]
+pub(super) struct Arrivals {
+    /// The versions, each once.
+    pub entries: Vec<Entry>,
+    /// The transactions of the store they come from, in its order.
+    pub transactions: Vec<Vec<Member>>,
+    /// The latest version of each object in that store.
+    pub latest: HashMap<ObjectId, usize>,
+    /// Nicknames that come with them.
+    pub nicknames: Vec<(Nickname, ObjectId)>,
 }
 
 /// A version in a transaction: its index, and whether this is its first transaction.

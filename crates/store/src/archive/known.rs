@@ -18,15 +18,15 @@ impl Merge<'_> {
     pub(super) fn ask_about(&mut self, first: usize) -> Result<()> {
         let mut versions = Vec::new();
         self.asked = first;
-        while let Some(members) = self.incoming.transactions().get(self.asked)
+        while let Some(members) = self.incoming.arrivals().transactions.get(self.asked)
             && versions.len() < ASKED_AT_ONCE
         {
             versions.extend(members.iter().filter(|one| one.is_new).map(|one| one.version));
             self.asked += 1;
         }
-        let entries = self.incoming.entries();
+        let entries = &self.incoming.arrivals().entries;
         self.load_all(versions.iter().map(|at| entries[*at].id.clone()).collect())?;
-        let entries = self.incoming.entries();
+        let entries = &self.incoming.arrivals().entries;
         let asked: Vec<_> =
             versions.iter().map(|at| (&entries[*at].id, &entries[*at].origin)).collect();
         let lacks = self.store.backend().lacks(&asked)?;
@@ -63,7 +63,7 @@ impl Merge<'_> {
 
     /// Drops cached state of the store, except for files that are unchanged.
     pub(super) fn keep_settled(&mut self) -> Result<()> {
-        let entries = self.incoming.entries().iter();
+        let entries = self.incoming.arrivals().entries.iter();
         let files = entries.filter(|entry| entry.kind == Some(ObjectType::File));
         let mut ids: Vec<ObjectId> = files.map(|entry| entry.id.clone()).collect();
         ids.sort();

@@ -94,7 +94,7 @@ impl<'a> Merge<'a> {
         let mut next = first;
         let mut room = CHUNK_ROWS.checked_shr(conflicts).unwrap_or(0).max(1);
         let mut touched = Vec::new();
-        while next < self.incoming.transactions().len() && chunk.bytes < CHUNK_BYTES {
+        while next < self.incoming.arrivals().transactions.len() && chunk.bytes < CHUNK_BYTES {
             if next >= self.asked {
                 self.ask_about(next)?;
             }
@@ -135,11 +135,11 @@ impl<'a> Merge<'a> {
         chunk: &mut Chunk,
         touched: &mut Vec<ObjectId>,
     ) -> Result<()> {
-        let members = self.incoming.transactions()[transaction].clone();
+        let members = self.incoming.arrivals().transactions[transaction].clone();
         let mut ops = Vec::new();
         let mut sessions = Vec::new();
         for Member { version, .. } in members.iter().filter(|member| member.is_new) {
-            let entry = self.incoming.entries()[*version].clone();
+            let entry = self.incoming.arrivals().entries[*version].clone();
             if self.is_taken(*version, &entry, chunk)? {
                 let placed = self.in_archive(*version);
                 if let Some(op) = self.put(&entry.id, &placed, chunk)? {
@@ -208,7 +208,7 @@ impl<'a> Merge<'a> {
     }
 
     pub(super) fn in_archive(&self, version: usize) -> Placed {
-        let entry = &self.incoming.entries()[version];
+        let entry = &self.incoming.arrivals().entries[version];
         let items = entry.items;
         let events = items.filter(|_| entry.kind == Some(ObjectType::Session));
         Placed {
@@ -258,7 +258,7 @@ impl<'a> Merge<'a> {
             object.newest = Some(placed.clone());
         }
         if let (Place::Archive(version), None) = (placed.place, &object.session) {
-            let entry = &self.incoming.entries()[version];
+            let entry = &self.incoming.arrivals().entries[version];
             let is_chat = entry.kind == Some(ObjectType::Chat) && entry.id == *id;
             object.session = entry.partner.clone().filter(|_| is_chat);
         }
@@ -433,7 +433,7 @@ impl<'a> Merge<'a> {
         };
         match newest.place {
             Place::Archive(version) => {
-                let entry = &self.incoming.entries()[version];
+                let entry = &self.incoming.arrivals().entries[version];
                 let placed = entry.beside.map(|beside| self.in_archive(beside));
                 Ok(entry.partner.clone().zip(placed))
             }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::format::{Key, VersionLine};
 use super::import::Import;
-use super::incoming::{Entry, Incoming, Member, pair};
+use super::incoming::{Arrivals, Entry, Incoming, Member, pair};
 use super::reader::MAX_AHEAD_MS;
 use super::secrets::{redact_item, redact_version};
 use super::{ImportOptions, Imported, OnProgress};
@@ -60,9 +60,7 @@ struct OfStore<'a> {
     store: &'a Store,
     taking: Taking<'a>,
     versions: Vec<Version>,
-    entries: Vec<Entry>,
-    transactions: Vec<Vec<Member>>,
-    latest: HashMap<ObjectId, usize>,
+    arrivals: Arrivals,
     /// Texts with replacements, by their new hash.
     changed: HashMap<Hash, String>,
 }
@@ -73,9 +71,7 @@ impl<'a> OfStore<'a> {
             store,
             taking,
             versions: Vec::new(),
-            entries: Vec::new(),
-            transactions: Vec::new(),
-            latest: HashMap::new(),
+            arrivals: Arrivals { nicknames: taking.nicknames.to_vec(), ..Arrivals::default() },
             changed: HashMap::new(),
         };
         let mut by_key = HashMap::new();
@@ -84,14 +80,14 @@ impl<'a> OfStore<'a> {
             if tx != Some(version.tx_id) {
                 tx = Some(version.tx_id);
                 incoming.pair();
-                incoming.transactions.push(Vec::new());
+                incoming.arrivals.transactions.push(Vec::new());
             }
             let key = Key::of(&version.envelope.id, &version.content_hash, &version.origin);
-            let next = incoming.entries.len();
+            let next = incoming.arrivals.entries.len();
             let at = *by_key.entry(key).or_insert(next);
             let is_new = at == next;
-            incoming.latest.insert(version.envelope.id.clone(), at);
-            if let Some(members) = incoming.transactions.last_mut() {
+            incoming.arrivals.latest.insert(version.envelope.id.clone(), at);
+            if let Some(members) = incoming.arrivals.transactions.last_mut() {
                 members.push(Member { version: at, is_new });
             }
             if is_new {
@@ -108,7 +104,7 @@ impl<'a> OfStore<'a> {
         let has_text = version.content.is_some() || !version.additional.is_empty();
         let is_file = kind == ObjectType::File;
         let excluded = path.is_some_and(|path| (self.taking.options.is_excluded)(path));
-        self.entries.push(Entry {
+        self.arrivals.entries.push(Entry {
             id: version.envelope.id.clone(),
             kind: Some(kind),
             identity_hash: version.envelope.identity_hash.clone(),
@@ -125,8 +121,8 @@ impl<'a> OfStore<'a> {
     }
 
     fn pair(&mut self) {
-        if let Some(members) = self.transactions.last() {
-            pair(&mut self.entries, members, &self.latest);
+        if let Some(members) = self.arrivals.transactions.last() {
+            pair(&mut self.arrivals.entries, members, &self.arrivals.latest);
         }
     }
 
@@ -145,20 +141,8 @@ impl<'a> OfStore<'a> {
 }
 
 impl Incoming for OfStore<'_> {
-    fn entries(&self) -> &[Entry] {
-        &self.entries
-    }
-
-    fn transactions(&self) -> &[Vec<Member>] {
-        &self.transactions
-    }
-
-    fn latest(&self) -> &HashMap<ObjectId, usize> {
-        &self.latest
-    }
-
-    fn nicknames(&self) -> &[(Nickname, ObjectId)] {
-        self.taking.nicknames
+    fn arrivals(&self) -> &Arrivals {
+        &self.arrivals
     }
 
     fn version(&mut self, version: usize) -> Result<VersionLine> {

@@ -43,7 +43,7 @@ impl Merge<'_> {
     }
 
     fn parts(&self, session: &ObjectId) -> Result<bool> {
-        let Some(theirs) = self.incoming.latest().get(session) else { return Ok(false) };
+        let Some(theirs) = self.incoming.arrivals().latest.get(session) else { return Ok(false) };
         let Some(ours) = self.store.get(session, AsOf::Latest)? else { return Ok(false) };
         let continues =
             self.continues(session, &in_store(&ours, false), &self.in_archive(*theirs))?;
@@ -60,8 +60,12 @@ impl Merge<'_> {
     /// The sessions that continued differently, in order.
     pub(super) fn parted_sessions(&mut self) -> Result<Vec<ObjectId>> {
         let mut parted = Vec::new();
-        let latest =
-            self.incoming.latest().values().map(|version| &self.incoming.entries()[*version]);
+        let latest = self
+            .incoming
+            .arrivals()
+            .latest
+            .values()
+            .map(|version| &self.incoming.arrivals().entries[*version]);
         let is_session = |entry: &&Entry| entry.kind == Some(ObjectType::Session);
         for entry in latest.filter(is_session).cloned().collect::<Vec<_>>() {
             if self.is_parted(&entry)? {
@@ -75,7 +79,7 @@ impl Merge<'_> {
     /// Plans a copy of an archive's session and its chat; also returns the copy's ID. Plans nothing
     /// if the copy exists.
     pub(super) fn plan_copy(&mut self, session: &ObjectId) -> Result<(ObjectId, Chunk)> {
-        let version = self.incoming.latest()[session];
+        let version = self.incoming.arrivals().latest[session];
         let theirs = self.in_archive(version);
         let mark = self.mark(session, &theirs)?;
         let copy = marked(session, &mark);
@@ -84,7 +88,7 @@ impl Merge<'_> {
         if last.is_some_and(|last| last.items >= theirs.items) {
             return Ok((copy, chunk));
         }
-        let entry = &self.incoming.entries()[version];
+        let entry = &self.incoming.arrivals().entries[version];
         let chat = entry.partner.clone().zip(entry.beside);
         let mut ops = Vec::new();
         for (id, placed) in chat

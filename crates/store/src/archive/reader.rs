@@ -12,7 +12,7 @@ use super::format::{
     AgainLine, ContentLine, EndLine, FORMAT, FORMAT_VERSION, Header, ItemLine, Key, Kind,
     NicknameLine, VersionLine,
 };
-use super::incoming::{Entry, Member, pair};
+use super::incoming::{Entry, Incoming, Member, pair};
 use super::lines::Lines;
 use super::{IsExcluded, Progress, Stage};
 use base::error::Result;
@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
         self.check_hashes(&line)?;
         let kind = self.check_identity(&line)?;
         let key = Key::of(&line.id, &line.content_hash, &line.origin);
-        let version = self.archive.versions.len();
+        let version = self.archive.arrivals.entries.len();
         if self.by_key.insert(key, version).is_some() {
             return Err(self.lines.malformed("has a version of an earlier line"));
         }
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
         let partner = kind.and_then(|kind| partner(kind, &line.fields));
         let is_excluded = self.is_excluded(&line);
         let extent = self.archive.spool.push(self.lines.text()?)?;
-        self.archive.versions.push(Entry {
+        self.archive.arrivals.entries.push(Entry {
             id: line.id,
             kind,
             identity_hash: line.identity_hash,
@@ -227,7 +227,8 @@ impl<'a> Reader<'a> {
                 format!("has an identity that hashes to `{found}`, which it does not say");
             return Err(self.lines.malformed(problem));
         }
-        let before = self.standing.get(&line.id).map(|before| &self.archive.versions[*before]);
+        let before =
+            self.standing.get(&line.id).map(|before| &self.archive.arrivals.entries[*before]);
         if before.is_some_and(|before| before.identity_hash != found) {
             return Err(self.lines.malformed("has another identity than a line before"));
         }
@@ -252,7 +253,7 @@ impl<'a> Reader<'a> {
         }
         if items.add > 0 {
             self.open = Some(OpenList {
-                version: self.archive.versions.len(),
+                version: self.archive.arrivals.entries.len(),
                 missing: items.add,
                 running,
                 expected: items.hash.clone(),
@@ -268,7 +269,7 @@ impl<'a> Reader<'a> {
                 return Err(self.lines.malformed(problem));
             }
         }
-        let content = line.content.as_ref().map(|hash| self.archive.text(hash)).transpose()?;
+        let content = line.content.as_ref().map(|hash| self.archive.content(hash)).transpose()?;
         let items = line.items.as_ref().map(|items| &items.hash);
         let found = payload_hash(&line.fields, content.as_deref(), items, &line.additional)?;
         let redacted = line.redacted.as_ref().map(|redaction| &redaction.found_hash);
@@ -326,14 +327,14 @@ impl<'a> Reader<'a> {
             }
             self.close_transaction();
             self.tx = Some(tx);
-            self.archive.transactions.push(Vec::new());
+            self.archive.arrivals.transactions.push(Vec::new());
         }
         if !self.in_transaction.insert(id.clone()) {
             return Err(self
                 .lines
                 .malformed("has an object for the second time in its transaction"));
         }
-        if let Some(members) = self.archive.transactions.last_mut() {
+        if let Some(members) = self.archive.arrivals.transactions.last_mut() {
             members.push(member);
         }
         self.standing.insert(id.clone(), member.version);
@@ -343,8 +344,8 @@ impl<'a> Reader<'a> {
     /// Records the chat's version that belongs to each session of the current transaction.
     fn close_transaction(&mut self) {
         self.in_transaction.clear();
-        if let Some(members) = self.archive.transactions.last() {
-            pair(&mut self.archive.versions, members, &self.standing);
+        if let Some(members) = self.archive.arrivals.transactions.last() {
+            pair(&mut self.archive.arrivals.entries, members, &self.standing);
         }
     }
 
@@ -355,7 +356,7 @@ impl<'a> Reader<'a> {
         if !self.standing.contains_key(&id) {
             return Err(self.lines.malformed("names an object that no line before has"));
         }
-        self.archive.nicknames.push((nickname, id));
+        self.archive.arrivals.nicknames.push((nickname, id));
         Ok(())
     }
 
@@ -374,7 +375,7 @@ impl<'a> Reader<'a> {
             return Err(self.lines.malformed(problem));
         }
         self.close_transaction();
-        self.archive.latest = std::mem::take(&mut self.standing);
+        self.archive.arrivals.latest = std::mem::take(&mut self.standing);
         self.archive.bytes = self.lines.bytes;
         if self.lines.advance()? {
             return Err(self.lines.malformed("stands behind the last one"));
