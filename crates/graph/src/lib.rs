@@ -20,7 +20,7 @@ use self::resolve::Resolver;
 use base::error::{Error, Result};
 use base::markdown;
 use base::object::{AsOf, ObjectId, Source, TxId};
-use store::{PlacedRelation, Relation, RelationIndex, RelationKind, Store, Written, slashed};
+use store::{PlacedRelation, Relation, RelationKind, SqliteBackend, Store, Written, slashed};
 
 /// Whether a path exists, given a filesystem ID and an absolute path. Called for `.obsidian` and
 /// `.git` in the folders above a file, to find the root of its vault.
@@ -110,7 +110,7 @@ pub struct Resolved {
 /// own folder. `markdown::VaultIndex` picks the file.
 pub struct Graph<'a> {
     store: &'a Store,
-    index: &'a dyn RelationIndex,
+    index: &'a SqliteBackend,
     resolver: Resolver<'a>,
 }
 

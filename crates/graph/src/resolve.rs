@@ -11,7 +11,7 @@ use base::error::{Error, Result};
 use base::markdown::{Resolution, VaultIndex, link_key};
 use base::object::{AsOf, ObjectId, ObjectType, RedactionReason, Source, StaticReference};
 use store::{
-    IndexedFolder, Pin, Relation, RelationIndex, RelationKind, Store, Version, Written, slashed,
+    IndexedFolder, Pin, Relation, RelationKind, SqliteBackend, Store, Version, Written, slashed,
 };
 
 type Memory<K, V> = RefCell<HashMap<K, V>>;
@@ -21,7 +21,7 @@ type Place = (String, String);
 
 pub(super) struct Resolver<'a> {
     store: &'a Store,
-    index: &'a dyn RelationIndex,
+    index: &'a SqliteBackend,
     pub(super) at: AsOf,
     exists: Exists<'a>,
     versions: Memory<ObjectId, Option<Rc<Version>>>,
@@ -51,7 +51,7 @@ struct Vault {
 impl<'a> Resolver<'a> {
     pub(super) fn new(
         store: &'a Store,
-        index: &'a dyn RelationIndex,
+        index: &'a SqliteBackend,
         at: AsOf,
         exists: Exists<'a>,
     ) -> Self {

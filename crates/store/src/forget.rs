@@ -142,8 +142,8 @@ impl Store {
         let upkeep = self.upkeep("`forget`")?;
         // What the indexes lack is read whole. Where they cannot be written, that is all of it.
         let patience = Some(INDEX_PATIENCE);
-        let _ = upkeep.search_index().catch_up(patience);
-        let _ = upkeep.relation_index().catch_up(patience);
+        let _ = upkeep.index_texts(patience);
+        let _ = upkeep.index_relations(patience);
         let targets = Targets::of(self, target, options)?;
         let (before, _) = self.newest()?;
         let mut plan = Plan::make(self, &targets, options)?;

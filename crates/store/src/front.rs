@@ -9,10 +9,7 @@ use std::time::Duration;
 
 use super::derived::Derived;
 use super::query::{Query, QueryField, unknown};
-use super::{
-    Backend, Glance, IN_MEMORY, IndexedFolder, JournalMode, Lost, RelationIndex, SqliteBackend,
-    Version,
-};
+use super::{Backend, Glance, IN_MEMORY, IndexedFolder, JournalMode, Lost, SqliteBackend, Version};
 use base::clock::system_time;
 use base::error::{Error, Result};
 use base::object::{
@@ -326,10 +323,10 @@ impl Store {
     ///
     /// # Errors
     /// `UNSUPPORTED` if the backend has none; `READ_ONLY`, `NO_SPACE` if it cannot be filled.
-    pub fn relations(&self) -> Result<&dyn RelationIndex> {
-        let index = self.upkeep("index of relations")?.relation_index();
+    pub fn relations(&self) -> Result<&SqliteBackend> {
+        let index = self.upkeep("index of relations")?;
         // A call waits for what was written last, never for all of a store from before.
-        index.catch_up(self.keeps_indexes().then_some(LINKS_PATIENCE))?;
+        index.index_relations(self.keeps_indexes().then_some(LINKS_PATIENCE))?;
         Ok(index)
     }
 

@@ -43,12 +43,12 @@ pub use put::NewVersion;
 pub use query::{Comparison, Condition, Glob, Literal, Order, Query, Test};
 pub use relations::slashed;
 pub use relations::{
-    Pin, PlacedRelation, Properties, Relation, RelationIndex, RelationKind, RelationPlace, Written,
+    Pin, PlacedRelation, Properties, Relation, RelationKind, RelationPlace, Written,
     is_markdown_type,
 };
 pub use search::{
-    Expression, FoundIn, FoundRows, FoundText, SearchFilter, SearchHit, SearchIndex, SearchQuery,
-    SearchResults, SnippetLine,
+    Expression, FoundIn, FoundRows, FoundText, SearchFilter, SearchHit, SearchQuery, SearchResults,
+    SnippetLine,
 };
 pub use search::{
     Phrase, Ranking, SearchUnit, TermKind, each_term, inverse_frequency, snippet, term_frequency,

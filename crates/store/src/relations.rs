@@ -6,18 +6,16 @@
 
 mod derive;
 
-use std::fmt::Debug;
 use std::ops::Range;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use self::derive::is_markdown_type;
 pub(super) use self::derive::{of_item, of_version};
-use base::error::Result;
+
 use base::markdown::{Link, LinkKind, MarkdownField, TextPlace};
-use base::object::{AsOf, Hash, ObjectId, Origin, TxId};
+use base::object::{Hash, ObjectId, Origin, TxId};
 
 /// The kind of a relation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -246,30 +244,4 @@ pub struct PlacedRelation {
     pub since: TxId,
     /// The relation.
     pub relation: Relation,
-}
-
-/// A backend's index of relations. It is filled after commits or when queried, never within
-/// a commit; several processes may fill one index.
-pub trait RelationIndex: Debug + Send + Sync {
-    /// As [`super::SearchIndex::catch_up`].
-    fn catch_up(&self, patience: Option<Duration>) -> Result<bool>;
-
-    /// The objects with versions that are not indexed yet.
-    fn unindexed_objects(&self) -> Result<Vec<ObjectId>>;
-
-    /// The objects that ever had a relation with this [`Relation::key`].
-    fn naming(&self, key: &str) -> Result<Vec<ObjectId>>;
-
-    /// Relations in `id` as of `at`: those of the version in the order of its text, then those of
-    /// items by position.
-    fn relations_of(&self, id: &ObjectId, at: AsOf) -> Result<Vec<PlacedRelation>>;
-
-    /// Relations of these kinds with this [`Relation::key`] in any object as of `at`, by ID of the
-    /// object and then as in [`Self::relations_of`].
-    fn relations_to(
-        &self,
-        kinds: &[RelationKind],
-        key: &str,
-        at: AsOf,
-    ) -> Result<Vec<PlacedRelation>>;
 }

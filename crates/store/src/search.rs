@@ -12,7 +12,7 @@ mod texts;
 
 pub use expression::Expression;
 pub use expression::{Phrase, SearchUnit};
-pub use query::{FoundIn, FoundRows, FoundText, SearchFilter, SearchIndex};
+pub use query::{FoundIn, FoundRows, FoundText, SearchFilter};
 pub(super) use ranking::WEIGHTS;
 pub use ranking::{Ranking, inverse_frequency, term_frequency};
 pub use results::{SearchHit, SearchQuery, SearchResults};

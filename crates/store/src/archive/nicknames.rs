@@ -12,7 +12,7 @@ const AT_ONCE: usize = 1_000;
 impl Import<'_> {
     /// Gives the free nicknames to objects that the store has.
     pub(super) fn give_nicknames(&mut self) -> Result<()> {
-        let all = self.merge.incoming.arrivals().nicknames.to_vec();
+        let all = self.merge.incoming.arrivals().nicknames.clone();
         for some in all.chunks(AT_ONCE) {
             let mut free = Vec::new();
             for (nickname, id) in some {

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use super::lines::Lines;
 use super::plan::own;
 use super::scan::{Held, Scan, Scanned, session_of};
-use crate::{RelationIndex, SearchIndex, TermKind, each_term};
+use crate::{SqliteBackend, TermKind, each_term};
 use base::error::Result;
 use base::object::item::partner;
 use base::object::{AsOf, ObjectId, ObjectType};
@@ -36,8 +36,7 @@ const INNER_FROM: usize = 4;
 /// A search by the indexes.
 pub(super) struct Find<'a> {
     pub(super) scan: Scan<'a>,
-    pub(super) texts: &'a dyn SearchIndex,
-    pub(super) relations: &'a dyn RelationIndex,
+    pub(super) indexes: &'a SqliteBackend,
     /// Whether a session is forgotten: then the lines of files that stay are common too.
     pub(super) is_session: bool,
     seen: BTreeMap<ObjectId, Option<Held>>,
@@ -48,15 +47,10 @@ pub(super) struct Find<'a> {
 }
 
 impl<'a> Find<'a> {
-    pub(super) fn new(
-        scan: Scan<'a>,
-        texts: &'a dyn SearchIndex,
-        relations: &'a dyn RelationIndex,
-        is_session: bool,
-    ) -> Self {
+    pub(super) fn new(scan: Scan<'a>, indexes: &'a SqliteBackend, is_session: bool) -> Self {
         let counts = vec![Count::default(); scan.lines.count()];
         let (seen, stays, own) = Default::default();
-        Self { scan, texts, relations, is_session, seen, counts, stays, own }
+        Self { scan, indexes, is_session, seen, counts, stays, own }
     }
 
     /// Finds what concerns the lines and the targets.
@@ -73,10 +67,10 @@ impl<'a> Find<'a> {
 
     /// What no index covers, and what refers to the targets.
     fn look_at_own(&mut self) -> Result<()> {
-        let mut ids = self.texts.unindexed_objects()?;
-        ids.extend(self.relations.unindexed_objects()?);
+        let mut ids = self.indexes.objects_with_unindexed_texts()?;
+        ids.extend(self.indexes.objects_with_unindexed_relations()?);
         for target in self.scan.targets {
-            for id in self.relations.naming(target.as_str())? {
+            for id in self.indexes.objects_naming(target.as_str())? {
                 ids.extend(self.documents_of(&id)?);
                 ids.push(id);
             }
@@ -104,14 +98,14 @@ impl<'a> Find<'a> {
             return Ok(false);
         }
         if text.contains('/') && !text.contains(char::is_whitespace) {
-            for id in self.texts.holding(&terms, true, NAMES)?.0 {
+            for id in self.indexes.objects_holding(&terms, true, NAMES)?.0 {
                 if let Some(file) = self.scan.store.get(&id, AsOf::Latest)? {
                     self.scan.path(&file);
                 }
             }
         }
         for rows in ROWS {
-            let (ids, more) = self.texts.holding(&terms, false, rows)?;
+            let (ids, more) = self.indexes.objects_holding(&terms, false, rows)?;
             for id in &ids {
                 self.look_at(id)?;
                 if self.is_settled(line) {
@@ -162,7 +156,7 @@ impl<'a> Find<'a> {
         };
         add(id)?;
         if store.get(id, AsOf::Latest)?.is_some_and(|it| it.envelope.kind == ObjectType::File) {
-            for naming in self.relations.naming(id.as_str())? {
+            for naming in self.indexes.objects_naming(id.as_str())? {
                 add(&naming)?;
             }
         }

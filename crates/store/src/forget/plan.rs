@@ -41,9 +41,7 @@ impl Plan {
         let scanned = if options.everywhere {
             scan.run()?
         } else {
-            let upkeep = store.upkeep("`forget`")?;
-            let (texts, relations) = (upkeep.search_index(), upkeep.relation_index());
-            Find::new(scan, texts, relations, targets.is_session).run()?
+            Find::new(scan, store.upkeep("`forget`")?, targets.is_session).run()?
         };
         let Scanned { held, paths, unsearched } = scanned;
         let own = if targets.is_session { BTreeSet::new() } else { own(&held) };

@@ -112,10 +112,10 @@ fn named_elsewhere(
     own: &[ObjectId],
     met: &BTreeSet<ObjectId>,
 ) -> Result<HashSet<ObjectId>> {
-    let relations = store.upkeep("`forget`")?.relation_index();
+    let indexes = store.upkeep("`forget`")?;
     let mut found = HashSet::new();
     for id in met {
-        for naming in relations.naming(id.as_str())? {
+        for naming in indexes.objects_naming(id.as_str())? {
             let latest = store.get(&naming, AsOf::Latest)?;
             let document = latest.as_ref().and_then(session_of);
             if document.is_some_and(|document| !own.contains(&document)) {
@@ -136,8 +136,9 @@ fn met_elsewhere(
     since: Option<TxId>,
     found: &mut HashSet<ObjectId>,
 ) -> Result<()> {
-    let relations = store.upkeep("`forget`")?.relation_index();
-    let unindexed: HashSet<ObjectId> = relations.unindexed_objects()?.into_iter().collect();
+    let indexes = store.upkeep("`forget`")?;
+    let unindexed: HashSet<ObjectId> =
+        indexes.objects_with_unindexed_relations()?.into_iter().collect();
     let quoted: Vec<String> = met.iter().map(|id| Value::from(id.as_str()).to_string()).collect();
     let marks = AhoCorasick::new(&quoted)
         .map_err(|error| Error::internal(format!("IDs cannot be looked for: {error}")))?;

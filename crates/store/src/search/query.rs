@@ -1,10 +1,5 @@
 //! The contract between the front and backends with a full-text index. Plain data.
 
-use std::fmt::Debug;
-use std::time::Duration;
-
-use super::Expression;
-use base::error::Result;
 use base::object::{ObjectId, ObjectType, TxId};
 
 /// What to search. Empty conditions match everything.
@@ -60,39 +55,4 @@ pub struct FoundRows {
     /// Whether all matching rows were ranked. False for a search with only very common words: then
     /// only the newest rows were.
     pub is_complete: bool,
-}
-
-/// A full-text index. It is derived data that can always be rebuilt, and is filled after
-/// commits or by searches, never within a commit.
-pub trait SearchIndex: Debug + Send + Sync {
-    /// Indexes what is not indexed yet, in short write transactions, for as long as `patience`;
-    /// returns whether all is indexed. Several processes may do so at once.
-    ///
-    /// # Errors
-    /// If the store cannot be written; what was indexed before stays.
-    fn catch_up(&self, patience: Option<Duration>) -> Result<bool>;
-
-    /// Number of versions that are not indexed yet.
-    fn unindexed(&self) -> Result<u64>;
-
-    /// The objects of these versions.
-    fn unindexed_objects(&self) -> Result<Vec<ObjectId>>;
-
-    /// The objects of the first `limit` rows that hold these terms in a row, and whether there may
-    /// be more. `in_name`: only those that hold them in their name.
-    fn holding(
-        &self,
-        terms: &[String],
-        in_name: bool,
-        limit: usize,
-    ) -> Result<(Vec<ObjectId>, bool)>;
-
-    /// Finds the rows that have at least one wanted unit and no excluded one: at most `limit`, best
-    /// first.
-    fn find(
-        &self,
-        expression: &Expression,
-        filter: &SearchFilter,
-        limit: usize,
-    ) -> Result<FoundRows>;
 }

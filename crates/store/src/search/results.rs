@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::snippet::snippet;
 use super::texts::Searched;
 use super::{Expression, FoundIn, FoundRows, FoundText, SearchFilter, SnippetLine};
-use crate::{Store, Version};
+use crate::{SqliteBackend, Store, Version};
 use base::error::{Error, Result};
 use base::object::{AsOf, ObjectId, ObjectType, TxId};
 
@@ -102,11 +102,11 @@ impl Store {
             return Err(Error::argument("limit", "must be at least 1"));
         }
         let expression = Expression::parse(&query.text)?;
-        let index = self.search_index()?;
-        let unindexed = match index.catch_up(query.patience) {
+        let index = self.upkeep("full-text search")?;
+        let unindexed = match index.index_texts(query.patience) {
             Ok(true) => 0,
-            Ok(false) => index.unindexed()?,
-            Err(error) if is_about_writing(&error) => index.unindexed()?,
+            Ok(false) => index.unindexed_texts()?,
+            Err(error) if is_about_writing(&error) => index.unindexed_texts()?,
             Err(error) => return Err(error),
         };
         let (found, segments) = self.find_rows(index, &expression, query)?;
@@ -126,15 +126,15 @@ impl Store {
         filter: &SearchFilter,
         limit: usize,
     ) -> Result<(FoundRows, Option<Error>)> {
-        let index = self.search_index()?;
+        let index = self.upkeep("full-text search")?;
         let patience = self.keeps_indexes().then_some(PATIENCE);
-        let lacking = match index.catch_up(patience) {
+        let lacking = match index.index_texts(patience) {
             Ok(true) => None,
-            Ok(false) => Some(Error::NotIndexed { versions: index.unindexed()? }),
+            Ok(false) => Some(Error::NotIndexed { versions: index.unindexed_texts()? }),
             Err(error) if is_about_writing(&error) => Some(error),
             Err(error) => return Err(error),
         };
-        Ok((index.find(expression, filter, limit)?, lacking))
+        Ok((index.find_rows(expression, filter, limit)?, lacking))
     }
 
     /// The searchable messages of a chat at the given positions: position, text.
@@ -161,7 +161,7 @@ impl Store {
     /// outside segments are left out, and more rows are examined until there are enough.
     fn find_rows(
         &self,
-        index: &dyn super::SearchIndex,
+        index: &SqliteBackend,
         expression: &Expression,
         query: &SearchQuery,
     ) -> Result<(FoundRows, Vec<Option<ObjectId>>)> {
@@ -174,7 +174,7 @@ impl Store {
         let mut known = Segments::default();
         let mut limit = query.limit;
         loop {
-            let mut found = index.find(expression, &filter, limit)?;
+            let mut found = index.find_rows(expression, &filter, limit)?;
             let is_all = found.best.len() < limit;
             let mut segments = Vec::new();
             let mut rows = Vec::new();
@@ -195,10 +195,6 @@ impl Store {
             }
             limit = limit.saturating_mul(4);
         }
-    }
-
-    fn search_index(&self) -> Result<&dyn super::SearchIndex> {
-        Ok(self.upkeep("full-text search")?.search_index())
     }
 
     fn hit(&self, found: FoundText, expression: &Expression) -> Result<SearchHit> {

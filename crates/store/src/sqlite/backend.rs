@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     Backend, Backup, Garbage, Glance, IndexedFolder, Item, Lost, Op, PlacedItem, Query, Receipt,
-    RelationIndex, Replaced, Replacement, SearchIndex, StoreSize, Version,
+    Replaced, Replacement, StoreSize, Version,
 };
 use base::error::Result;
 use base::object::{
@@ -231,16 +231,6 @@ impl SqliteBackend {
         let after = after.map_or(Value::Blob(Vec::new()), hash_value);
         let wanted = named_params! { ":after": after, ":limit": clip(limit as u64) };
         self.read(|connection| connection.all(sql, wanted, |row| rows::hash(row, 0)))
-    }
-
-    /// The full-text index.
-    pub fn search_index(&self) -> &dyn SearchIndex {
-        self
-    }
-
-    /// The index of relations.
-    pub fn relation_index(&self) -> &dyn RelationIndex {
-        self
     }
 
     /// Brings both indexes up to date from now on, after each commit, on a thread of its own.

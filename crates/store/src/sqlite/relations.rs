@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use rusqlite::{Connection, Row, named_params};
+use rusqlite::{Row, named_params};
 
 use super::failure::{Failure, Step};
 use super::read::Point;
@@ -11,20 +11,25 @@ use super::relation_index::{Data, Relations};
 use super::rows::str_ref;
 use super::statements::Statements;
 use super::{SqliteBackend, derived, relation_data};
-use crate::{PlacedRelation, Relation, RelationIndex, RelationKind};
+use crate::{PlacedRelation, Relation, RelationKind};
 use base::error::Result;
 use base::object::{AsOf, ObjectId, TxId};
 
-impl RelationIndex for SqliteBackend {
-    fn catch_up(&self, patience: Option<Duration>) -> Result<bool> {
+/// A backend's index of relations. It is filled after commits or when queried, never within
+/// a commit; several processes may fill one index.
+impl SqliteBackend {
+    /// As [`Self::index_texts`].
+    pub fn index_relations(&self, patience: Option<Duration>) -> Result<bool> {
         self.fill::<Relations>(patience)
     }
 
-    fn unindexed_objects(&self) -> Result<Vec<ObjectId>> {
+    /// The objects with versions that are not indexed yet.
+    pub fn objects_with_unindexed_relations(&self) -> Result<Vec<ObjectId>> {
         self.read(derived::unindexed_objects::<Relations>)
     }
 
-    fn naming(&self, key: &str) -> Result<Vec<ObjectId>> {
+    /// The objects that ever had a relation with this [`Relation::key`].
+    pub fn objects_naming(&self, key: &str) -> Result<Vec<ObjectId>> {
         let sql = "SELECT DISTINCT o.id FROM relation AS r JOIN object AS o ON o.object = r.object
                    WHERE r.key = (SELECT key FROM relation_key WHERE text = :key) ORDER BY o.id";
         self.read(|connection| {
@@ -34,40 +39,31 @@ impl RelationIndex for SqliteBackend {
         })
     }
 
-    fn relations_of(&self, id: &ObjectId, at: AsOf) -> Result<Vec<PlacedRelation>> {
-        self.read(|connection| of(connection, id, at))
+    /// Relations in `id` as of `at`: those of the version in the order of its text, then those of
+    /// items by position.
+    pub fn relations_of(&self, id: &ObjectId, at: AsOf) -> Result<Vec<PlacedRelation>> {
+        let point = Point::new(at);
+        let sql = statement(&point, "o.id = :id");
+        let parameters = named_params! { ":id": id.as_str(), ":at": point.value };
+        self.read(|connection| connection.all(&sql, parameters, placed))
     }
 
-    fn relations_to(
+    /// Relations of these kinds with this [`Relation::key`] in any object as of `at`, by ID of the
+    /// object and then as in [`Self::relations_of`].
+    pub fn relations_to(
         &self,
         kinds: &[RelationKind],
         key: &str,
         at: AsOf,
     ) -> Result<Vec<PlacedRelation>> {
-        self.read(|connection| to(connection, kinds, key, at))
+        let point = Point::new(at);
+        let condition = "r.key = (SELECT key FROM relation_key WHERE text = :key)
+                         AND (1 << r.kind) & :kinds";
+        let sql = statement(&point, condition);
+        let kinds = kinds.iter().fold(0_i64, |mask, kind| mask | 1 << kind.number());
+        let parameters = named_params! { ":key": key, ":kinds": kinds, ":at": point.value };
+        self.read(|connection| connection.all(&sql, parameters, placed))
     }
-}
-
-fn of(connection: &Connection, id: &ObjectId, at: AsOf) -> Step<Vec<PlacedRelation>> {
-    let point = Point::new(at);
-    let sql = statement(&point, "o.id = :id");
-    let parameters = named_params! { ":id": id.as_str(), ":at": point.value };
-    connection.all(&sql, parameters, placed)
-}
-
-fn to(
-    connection: &Connection,
-    kinds: &[RelationKind],
-    key: &str,
-    at: AsOf,
-) -> Step<Vec<PlacedRelation>> {
-    let point = Point::new(at);
-    let condition = "r.key = (SELECT key FROM relation_key WHERE text = :key)
-                     AND (1 << r.kind) & :kinds";
-    let sql = statement(&point, condition);
-    let kinds = kinds.iter().fold(0_i64, |mask, kind| mask | 1 << kind.number());
-    let parameters = named_params! { ":key": key, ":kinds": kinds, ":at": point.value };
-    connection.all(&sql, parameters, placed)
 }
 
 fn statement(Point { condition: at, .. }: &Point, condition: &str) -> String {

@@ -17,27 +17,38 @@ use super::search_index::{NICKNAME, Terms, VERSION};
 use super::statements::Statements;
 use super::{SqliteBackend, derived, read, rows};
 use crate::search::{Phrase, Ranking, WEIGHTS, inverse_frequency};
-use crate::{Expression, FoundIn, FoundRows, FoundText, SearchFilter, SearchIndex};
+use crate::{Expression, FoundIn, FoundRows, FoundText, SearchFilter};
 use base::error::Result;
 use base::object::{ObjectId, TxId};
 
 /// Most rows that are ranked.
 const MAX_RANKED: usize = 5_000;
 
-impl SearchIndex for SqliteBackend {
-    fn catch_up(&self, patience: Option<Duration>) -> Result<bool> {
+/// A full-text index. It is derived data that can always be rebuilt, and is filled after
+/// commits or by searches, never within a commit.
+impl SqliteBackend {
+    /// Indexes what is not indexed yet, in short write transactions, for as long as `patience`;
+    /// returns whether all is indexed. Several processes may do so at once.
+    ///
+    /// # Errors
+    /// If the store cannot be written; what was indexed before stays.
+    pub fn index_texts(&self, patience: Option<Duration>) -> Result<bool> {
         self.fill::<Terms>(patience)
     }
 
-    fn unindexed(&self) -> Result<u64> {
+    /// Number of versions that are not indexed yet.
+    pub fn unindexed_texts(&self) -> Result<u64> {
         self.read(derived::unindexed::<Terms>)
     }
 
-    fn unindexed_objects(&self) -> Result<Vec<ObjectId>> {
+    /// The objects of these versions.
+    pub fn objects_with_unindexed_texts(&self) -> Result<Vec<ObjectId>> {
         self.read(derived::unindexed_objects::<Terms>)
     }
 
-    fn holding(
+    /// The objects of the first `limit` rows that hold these terms in a row, and whether there may
+    /// be more. `in_name`: only those that hold them in their name.
+    pub fn objects_holding(
         &self,
         terms: &[String],
         in_name: bool,
@@ -60,7 +71,9 @@ impl SearchIndex for SqliteBackend {
         ))
     }
 
-    fn find(
+    /// Finds the rows that have at least one wanted unit and no excluded one: at most `limit`, best
+    /// first.
+    pub fn find_rows(
         &self,
         expression: &Expression,
         filter: &SearchFilter,

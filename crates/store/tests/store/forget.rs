@@ -597,7 +597,7 @@ fn the_indexes_find_what_reading_everything_finds() {
         holders += usize::from(!read.2.is_empty());
     }
     assert!(holders >= 4, "{holders}");
-    assert_eq!(store.upkeep("test").unwrap().search_index().unindexed().unwrap(), 0);
+    assert_eq!(store.upkeep("test").unwrap().unindexed_texts().unwrap(), 0);
 }
 
 #[test]

@@ -17,11 +17,11 @@ use crate::forget::{REAL, open, place, session, toolcall, with_secret, write};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn unindexed(store: &Store) -> u64 {
-    store.upkeep("test").unwrap().search_index().unindexed().unwrap()
+    store.upkeep("test").unwrap().unindexed_texts().unwrap()
 }
 
 fn unrelated(store: &Store) -> usize {
-    store.upkeep("test").unwrap().relation_index().unindexed_objects().unwrap().len()
+    store.upkeep("test").unwrap().objects_with_unindexed_relations().unwrap().len()
 }
 
 fn wait_for(what: impl Fn() -> bool) {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base::object::{Envelope, ObjectId, ObjectType, Payload};
-use store::{Expected, Expression, SearchFilter, SearchIndex, SqliteBackend, Store};
+use store::{Expected, Expression, SearchFilter, SqliteBackend, Store};
 
 use testing::conversations::{Conversation, RANKS, Recalls, conversations};
 
@@ -40,9 +40,9 @@ fn recall(conversation: &Conversation, of_sessions: bool, recalls: &mut Recalls)
     let folder = tempfile::tempdir().unwrap();
     let backend = Arc::new(SqliteBackend::open(&folder.path().join("store.sqlite")).unwrap());
     fill(&Store::with_backend(backend.clone()), &texts);
-    backend.catch_up(None).unwrap();
+    backend.index_texts(None).unwrap();
     for question in &conversation.questions {
-        let found = search(&*backend, &question.text);
+        let found = search(&backend, &question.text);
         recalls.add(question, question.recall(&found, of_sessions));
     }
 }
@@ -58,8 +58,8 @@ fn fill(store: &Store, texts: &BTreeMap<&str, String>) {
 }
 
 /// Without the lines that a hit shows: they take longer than the rest.
-fn search(index: &dyn SearchIndex, question: &str) -> Vec<String> {
+fn search(index: &SqliteBackend, question: &str) -> Vec<String> {
     let expression = Expression::parse(question).unwrap();
-    let found = index.find(&expression, &SearchFilter::default(), RANKS[1]).unwrap();
+    let found = index.find_rows(&expression, &SearchFilter::default(), RANKS[1]).unwrap();
     found.best.into_iter().map(|found| found.id.as_str().to_owned()).collect()
 }

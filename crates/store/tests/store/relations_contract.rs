@@ -1,4 +1,4 @@
-//! The contract of `store::RelationIndex`: one body per rule, run on every backend.
+//! The contract of the index of relations: one body per rule, run on every backend.
 
 use std::sync::Arc;
 
@@ -10,15 +10,13 @@ use base::object::{
 };
 use proptest::prelude::*;
 use serde_json::json;
-use store::{
-    Backend, Expected, PlacedRelation, RelationIndex, RelationKind, SqliteBackend, Version,
-};
+use store::{Backend, Expected, PlacedRelation, RelationKind, SqliteBackend, Version};
 
 const T: Timestamp = Timestamp(1_000);
 
-fn index(backend: &dyn Backend) -> &dyn RelationIndex {
-    let index = backend.upkeep().unwrap().relation_index();
-    index.catch_up(None).unwrap();
+fn index(backend: &dyn Backend) -> &SqliteBackend {
+    let index = backend.upkeep().unwrap();
+    index.index_relations(None).unwrap();
     index
 }
 
@@ -140,13 +138,13 @@ fn several_processes_fill_one_index_once() {
     first.commit(&puts, T).unwrap();
     let stores: Vec<_> = (0..4).map(|_| Arc::new(SqliteBackend::open(&path).unwrap())).collect();
     let threads = stores.iter().cloned().map(|store| {
-        std::thread::spawn(move || store.upkeep().unwrap().relation_index().catch_up(None).unwrap())
+        std::thread::spawn(move || store.upkeep().unwrap().index_relations(None).unwrap())
     });
     let threads: Vec<_> = threads.collect();
     for thread in threads {
         thread.join().unwrap();
     }
-    let index = first.upkeep().unwrap().relation_index();
+    let index = first.upkeep().unwrap();
     for number in (1..3_000).step_by(37) {
         let to = index.relations_to(&[RelationKind::Wikilink], &number.to_string(), AsOf::Latest);
         assert_eq!(to.unwrap().len(), 1, "{number}");
@@ -208,7 +206,7 @@ fn take(backend: &dyn Backend, step: &Step, list: &mut Vec<store::Item>) {
             backend.commit(&[op(put)], T).unwrap();
         }
         Step::CatchUp => {
-            backend.upkeep().unwrap().relation_index().catch_up(None).map(drop).unwrap();
+            backend.upkeep().unwrap().index_relations(None).map(drop).unwrap();
         }
     }
 }
