@@ -60,7 +60,7 @@ impl Places {
             let (outputs, steps) = session.places_held(held);
             places.outputs.extend(outputs);
             places.steps.extend(steps);
-            let subject = session.index().get(&held.object).map(|entry| &entry.subject);
+            let subject = session.subject(&held.object);
             if let Some(Subject::Segment { first, last, .. }) = subject {
                 places.steps.extend(*first..=*last);
             }

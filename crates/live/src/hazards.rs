@@ -13,10 +13,7 @@ use crate::OpenSession;
 pub fn hazards_of(options: &OpenSession) -> Result<Hazards> {
     let Some(given) = &options.settings.hazards else { return Ok(Hazards::shipped().clone()) };
     let path = absolute_path(given, &options.cwd);
-    let json = std::fs::read_to_string(&path).map_err(|source| Error::File {
-        act: "read",
-        path,
-        source,
-    })?;
+    let json = std::fs::read_to_string(&path);
+    let json = json.map_err(|source| Error::File { act: "read", path, source })?;
     Hazards::parse(&json)
 }

@@ -104,7 +104,7 @@ const READERS: [(Knows, Format); 9] = [
 impl Format {
     /// What a file's first telling line says: a format, or why no reader takes the file. `None` if
     /// no line tells.
-    fn told_by(lines: &[Line<'_>]) -> Option<std::result::Result<Self, Refused>> {
+    fn told_by(lines: &[Line<'_>]) -> Option<Result<Self, Refused>> {
         lines.iter().find_map(|line| {
             let mut claims = READERS.iter().filter(|(knows, _)| knows(line)).map(|(_, of)| *of);
             let refused = |problem: String| Some(Err(Refused::new((line.number, problem))));
@@ -119,7 +119,7 @@ impl Format {
     }
 
     /// The format of a file's lines; `None` if nothing says it.
-    fn of(lines: &[Line<'_>]) -> Option<std::result::Result<Self, Refused>> {
+    fn of(lines: &[Line<'_>]) -> Option<Result<Self, Refused>> {
         let of_list = || messages::form_of(lines).map(|form| form.map_err(Refused::new));
         Self::told_by(lines).or_else(of_list)
     }
@@ -295,7 +295,7 @@ fn recognised<'a>(
     text: &'a str,
     room: &Room,
     notes: &mut Notes,
-) -> std::result::Result<(Format, Vec<Line<'a>>), Refused> {
+) -> Result<(Format, Vec<Line<'a>>), Refused> {
     let mut of_lines = Notes::default();
     let lines = Lines::parse(text, room, &mut of_lines);
     let told = Format::told_by(&lines.found);
@@ -317,7 +317,7 @@ fn recognised<'a>(
 }
 
 /// The format that the beginning of a file tells; `None` if it does not.
-fn told_by_start(start: &[u8]) -> Option<std::result::Result<Format, Refused>> {
+fn told_by_start(start: &[u8]) -> Option<Result<Format, Refused>> {
     let text = lines::text_of(start, &mut Notes::default()).ok()?;
     let whole = text.rsplit_once('\n')?.0;
     let lines = Lines::parse(whole, &Room::for_file(whole.len()), &mut Notes::default());

@@ -13,7 +13,6 @@ use serde_json::{Map, Value};
 
 pub use self::derive::is_markdown_type;
 pub(super) use self::derive::{of_item, of_version};
-
 use base::markdown::{Link, LinkKind, MarkdownField, TextPlace};
 use base::object::{Hash, ObjectId, Origin, TxId};
 

@@ -54,7 +54,7 @@ impl Ingest<'_> {
         else {
             return Ok(());
         };
-        let subject = journal.state().index().get(&object).map(|entry| &entry.subject);
+        let subject = journal.state().subject(&object);
         if let Some(Subject::File { lines: Some(lines), .. }) = subject {
             let ranges = vec![LineRange { first: 1, last: *lines }];
             journal.record(Event::InForce { object, version, ranges, whole: true, at, tokens });
@@ -101,7 +101,7 @@ impl Ingest<'_> {
     /// Whether these lines are all of a file. Hosts do not show the empty line after the last line
     /// end.
     fn is_whole_file(&self, object: &ObjectId, ranges: &[LineRange]) -> bool {
-        match (self.journal.state().index().get(object).map(|entry| &entry.subject), ranges) {
+        match (self.journal.state().subject(object), ranges) {
             (Some(Subject::File { lines: Some(lines), .. }), [range]) => {
                 range.first <= 1 && range.last + 1 >= *lines
             }

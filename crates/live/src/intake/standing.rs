@@ -66,7 +66,7 @@ impl Ingest<'_> {
 /// Whether the lines of what a message shows have the same numbers in its latest version.
 fn has_latest_numbers(state: &Session, at: u64) -> bool {
     let Some(showing) = state.showing_as(at, state.treatment(at)) else { return true };
-    match state.index().get(&showing.object).map(|entry| &entry.subject) {
+    match state.subject(&showing.object) {
         Some(Subject::File { version, .. }) => *version == showing.version,
         _ => true,
     }

@@ -42,7 +42,7 @@ impl Tools<'_> {
     /// Whether the session met an object; for a file, whether the model saw text of it.
     pub(super) fn is_met(&self, object: &ObjectId) -> bool {
         let state = self.journal.state();
-        match state.index().get(object).map(|entry| &entry.subject) {
+        match state.subject(object) {
             Some(Subject::File { .. }) => state.files().seen(object).is_some(),
             known => known.is_some(),
         }
@@ -51,7 +51,7 @@ impl Tools<'_> {
     /// The versions of an object that the session met, oldest first.
     pub(crate) fn versions_met(&self, object: &ObjectId) -> Vec<Hash> {
         let state = self.journal.state();
-        match state.index().get(object).map(|entry| &entry.subject) {
+        match state.subject(object) {
             Some(Subject::File { .. }) => state.files().versions(object).cloned().collect(),
             Some(known) => vec![known.version().clone()],
             None => Vec::new(),

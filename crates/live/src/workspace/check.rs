@@ -154,7 +154,7 @@ impl Workspace {
         if let Some(reason) = why_out_of_reach(journal, file, location, &reading.state) {
             return Ok(Finding::OutOfReach(reason));
         }
-        let known = journal.state().index().get(file).map(|entry| &entry.subject);
+        let known = journal.state().subject(file);
         let before = match known {
             Some(Subject::File { version, .. }) => Some(version.clone()),
             _ => None,
@@ -173,7 +173,7 @@ impl Workspace {
         let mut versions_by_path = Vec::new();
         for file in files {
             let Some(Subject::File { path, version, stamp, lines, .. }) =
-                journal.state().index().get(file).map(|entry| &entry.subject)
+                journal.state().subject(file)
             else {
                 continue;
             };
@@ -206,7 +206,7 @@ impl Workspace {
 /// Whether a file is known by path, and by the stamp that it had when a command showed it.
 fn is_by_path(journal: &Journal, file: &ObjectId) -> bool {
     let Some(Subject::File { version, lines: None, stamp: Some(_), .. }) =
-        journal.state().index().get(file).map(|entry| &entry.subject)
+        journal.state().subject(file)
     else {
         return false;
     };

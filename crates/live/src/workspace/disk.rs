@@ -109,9 +109,7 @@ impl Disk {
         journal: &Journal,
         object: &ObjectId,
     ) -> Result<Option<Location>> {
-        if let Some(Subject::File { path, filesystem_id, .. }) =
-            journal.state().index().get(object).map(|entry| &entry.subject)
-        {
+        if let Some(Subject::File { path, filesystem_id, .. }) = journal.state().subject(object) {
             let filesystem_id = filesystem_id.as_deref().unwrap_or(&self.options.filesystem_id);
             let location = self.known(filesystem_id, path);
             // If the filesystem ID has changed, another file is at that path.

@@ -112,9 +112,7 @@ impl Workspace {
         (cause, stamp): (Cause, Option<FileStamp>),
         call: Option<&str>,
     ) -> Option<(ObjectId, Hash)> {
-        let Some(Subject::File { version, lines, .. }) =
-            journal.state().index().get(&object).map(|entry| &entry.subject)
-        else {
+        let Some(Subject::File { version, lines, .. }) = journal.state().subject(&object) else {
             return None;
         };
         let (version, lines) = (version.clone(), *lines);
@@ -134,7 +132,7 @@ fn brings_nothing(
     cause: Cause,
 ) -> bool {
     let is_known = matches!(
-        journal.state().index().get(object).map(|entry| &entry.subject),
+        journal.state().subject(object),
         Some(Subject::File { version: known, stamp: before, .. })
             if known == version && (stamp.is_none() || *before == stamp)
     );

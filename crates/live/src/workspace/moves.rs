@@ -220,9 +220,7 @@ impl Workspace {
     fn vanished(&self, journal: &Journal, files: &[ObjectId]) -> Result<Vec<Vanished>> {
         let mut vanished = Vec::new();
         for object in files {
-            let Some(Subject::File { version, stamp, .. }) =
-                journal.state().index().get(object).map(|entry| &entry.subject)
-            else {
+            let Some(Subject::File { version, stamp, .. }) = journal.state().subject(object) else {
                 continue;
             };
             let Some(location) = self.disk.location_of(journal, object)? else { continue };

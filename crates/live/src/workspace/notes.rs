@@ -133,7 +133,7 @@ pub(crate) fn describe_change(
     let mut change = FileChange::default();
     let Some(shown) = Shown::of(journal, file, told) else { return Ok(change) };
     let Shown { handle, path, before, .. } = &shown;
-    let known = journal.state().index().get(file).map(|entry| &entry.subject);
+    let known = journal.state().subject(file);
     let has_text = matches!(known, Some(Subject::File { lines: Some(_), .. }));
     let old = text_told(journal, file, &told.version)?;
     if !has_text || old.is_none() {
@@ -175,7 +175,7 @@ fn bytes_note(
     let (handle, seen) = (*handle, *seen);
     let fields = journal.known_version(file, now)?.map(|known| known.fields).unwrap_or_default();
     let is = |reason: &str| fields.get("no_content") == Some(&json!(reason));
-    let stamp = match journal.state().index().get(file).map(|entry| &entry.subject) {
+    let stamp = match journal.state().subject(file) {
         Some(Subject::File { stamp, .. }) => stamp.map(|stamp| stamp.size),
         _ => None,
     };

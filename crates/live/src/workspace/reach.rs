@@ -30,7 +30,7 @@ pub(super) fn why_out_of_reach(
 
 /// Whether the file system of a file is still mounted, as far as is known.
 pub(super) fn is_mounted(journal: &Journal, object: &ObjectId, location: &Location) -> bool {
-    let subject = journal.state().index().get(object).map(|entry| &entry.subject);
+    let subject = journal.state().subject(object);
     match (subject, &location.open) {
         (Some(Subject::File { stamp: Some(stamp), .. }), Some(open)) => {
             source::is_mounted(stamp, open)

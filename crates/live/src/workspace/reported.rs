@@ -58,7 +58,7 @@ impl Workspace {
         let object = location.id()?;
         let first = first.unwrap_or(1);
         if let Some(Subject::File { version, lines: Some(_), .. }) =
-            journal.state().index().get(&object).map(|entry| &entry.subject)
+            journal.state().subject(&object)
         {
             let version = version.clone();
             let known = journal.text(&object, &version)?;

@@ -100,11 +100,9 @@ impl Workspace {
         let mut files = journal.state().files().all_seen().to_vec();
         if files.len() > MAX_READS {
             let named = self.named_by_commands(journal, new)?;
-            files.sort_by_cached_key(|file| {
-                match journal.state().index().get(file).map(|entry| &entry.subject) {
-                    Some(Subject::File { path, .. }) => named.rank(path),
-                    _ => u8::MAX,
-                }
+            files.sort_by_cached_key(|file| match journal.state().subject(file) {
+                Some(Subject::File { path, .. }) => named.rank(path),
+                _ => u8::MAX,
             });
         }
         Ok(files.into())

@@ -155,7 +155,7 @@ impl Workspace {
         for path in source::shown_by(line, &self.disk.folder_of(finished.call())) {
             let Some(location) = self.disk.regular_file(&path) else { continue };
             let object = location.id()?;
-            let known = journal.state().index().get(&object).map(|entry| &entry.subject);
+            let known = journal.state().subject(&object);
             let Some(Subject::File { version, lines: None, .. }) = known else { continue };
             let event = self.disk.file_event(object, &location, version.clone(), Cause::Found);
             let (call, open) = (Some(finished.call.clone()), location.open.as_deref());

@@ -130,9 +130,7 @@ impl World {
             Layout::Pools => state.sets().active().map(|active| active.id.clone()).collect(),
         };
         for object in standing.iter().filter(|_| is_looked) {
-            let Some(Subject::File { path, .. }) =
-                state.index().get(object).map(|entry| &entry.subject)
-            else {
+            let Some(Subject::File { path, .. }) = state.subject(object) else {
                 continue;
             };
             let version = self.host.store.get(object, AsOf::Latest).unwrap().unwrap();
@@ -170,7 +168,7 @@ impl World {
         assert!(pins.waiting.is_empty() || !is_new, "{:?}", pins.waiting);
         let texts = self.host.sent.iter().map(text_of).collect::<Vec<_>>().concat();
         for held in state.sets().held.iter().filter(|held| pins.standing.contains(&&held.object)) {
-            let known = state.index().get(&held.object).map(|entry| &entry.subject);
+            let known = state.subject(&held.object);
             let Some(Subject::File { version, .. }) = known else { continue };
             let noted = state.noted().flat_map(|at| state.notes(at));
             let mut noted = noted.filter_map(|note| note.shows.as_ref());

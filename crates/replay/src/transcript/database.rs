@@ -53,7 +53,7 @@ pub(super) fn read(path: &Path, name: &str, notes: &mut Notes) -> Result<(Format
 pub(super) const UNKNOWN: &str = "begins a database that is neither OpenCode's nor OpenClaw's";
 
 /// The program whose sessions a database holds.
-fn program(foreign: &Foreign) -> std::result::Result<Option<Format>, Failure> {
+fn program(foreign: &Foreign) -> Result<Option<Format>, Failure> {
     if opencode::database::is_ours(foreign)? {
         return Ok(Some(Format::OpenCode));
     }

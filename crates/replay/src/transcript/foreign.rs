@@ -64,11 +64,7 @@ impl Foreign {
     ///
     /// # Errors
     /// If all compressed content together expands to more than it may.
-    pub(super) fn expanded(
-        &self,
-        frame: &[u8],
-        most: usize,
-    ) -> std::result::Result<Option<Vec<u8>>, Failure> {
+    pub(super) fn expanded(&self, frame: &[u8], most: usize) -> Result<Option<Vec<u8>>, Failure> {
         let bytes = zstd::bulk::decompress(frame, most).ok();
         let length = bytes.as_ref().map_or(0, Vec::len) as u64;
         let left = self.expands.get().checked_sub(length);
@@ -85,7 +81,7 @@ impl Foreign {
 }
 
 /// Fails once that memory is used up.
-pub(super) fn check(room: &Room) -> std::result::Result<(), Failure> {
+pub(super) fn check(room: &Room) -> Result<(), Failure> {
     if room.is_full() {
         let size = room.size();
         let problem =
@@ -105,10 +101,7 @@ pub(super) fn is_database(bytes: &[u8]) -> bool {
 /// # Errors
 /// `FILE` if it cannot be read; `MALFORMED_TRANSCRIPT` if its content does not meet the needs of
 /// `act`.
-pub(super) fn read<T>(
-    path: &Path,
-    act: impl FnOnce(&Foreign) -> std::result::Result<T, Failure>,
-) -> Result<T> {
+pub(super) fn read<T>(path: &Path, act: impl FnOnce(&Foreign) -> Result<T, Failure>) -> Result<T> {
     let found = opened(path).and_then(|foreign| act(&foreign));
     found.map_err(|failure| match failure {
         Failure::Sqlite(error) => {
@@ -124,7 +117,7 @@ pub(super) fn read<T>(
 /// access is shared with that program. Otherwise it is read as if nothing changed it, since SQLite
 /// would leave its own files beside it. The same applies if sharing fails, such as in a read-only
 /// folder.
-fn opened(path: &Path) -> std::result::Result<Foreign, Failure> {
+fn opened(path: &Path) -> Result<Foreign, Failure> {
     install_locks();
     let size = fs::metadata(path).map_or(0, |found| found.len());
     let steps = MIN_STEPS.saturating_add(size.saturating_mul(STEPS_OF_A_BYTE));
@@ -143,7 +136,7 @@ fn opened(path: &Path) -> std::result::Result<Foreign, Failure> {
 
 /// Whether a database has a write-ahead log, which is shared with a program that has the database
 /// open.
-fn has_journal(path: &Path) -> std::result::Result<bool, Failure> {
+fn has_journal(path: &Path) -> Result<bool, Failure> {
     let mut found = [false; 2];
     for (found, suffix) in found.iter_mut().zip(["-wal", "-shm"]) {
         let mut beside = path.as_os_str().to_owned();

@@ -106,7 +106,7 @@ impl<'a> Lines<'a> {
         text: &'a str,
         room: &Room,
         notes: &mut Notes,
-    ) -> Option<std::result::Result<Line<'a>, (u64, String)>> {
+    ) -> Option<Result<Line<'a>, (u64, String)>> {
         let first = self.bad.as_ref().map(|(number, _)| *number)?;
         if !text.trim_start().starts_with('{')
             || self.found.first().is_some_and(|line| line.number < first)
@@ -245,10 +245,7 @@ fn line_end(text: &str, line: &str) -> usize {
 ///
 /// # Errors
 /// What is wrong with it; also if there is no memory left for it, and `room` is then full.
-pub(super) fn object_of(
-    line: &str,
-    room: &Room,
-) -> std::result::Result<(Map<String, Value>, bool), String> {
+pub(super) fn object_of(line: &str, room: &Room) -> Result<(Map<String, Value>, bool), String> {
     let error = match room.object(line) {
         Ok(object) => return Ok((object, true)),
         Err(error) => error,

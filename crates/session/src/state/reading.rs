@@ -56,6 +56,11 @@ impl Session {
         &self.index
     }
 
+    /// What is known of an object that the session met.
+    pub fn subject(&self, id: &ObjectId) -> Option<&Subject> {
+        self.index.get(id).map(|entry| &entry.subject)
+    }
+
     /// The metadata pool, active set and pinned set.
     pub fn sets(&self) -> &Sets {
         &self.sets
@@ -159,7 +164,7 @@ impl Session {
     /// What a tool call asked for, in a few words; empty if unknown or if what it shows already
     /// says it.
     pub fn brief(&self, toolcall: &ObjectId) -> &str {
-        match self.index.get(toolcall).map(|entry| &entry.subject) {
+        match self.subject(toolcall) {
             Some(Subject::Toolcall { brief, .. }) => brief,
             _ => "",
         }
@@ -286,10 +291,8 @@ impl Session {
             .active()
             .rev()
             .filter(|active| {
-                let is_toolcall = matches!(
-                    self.index.get(&active.id).map(|entry| &entry.subject),
-                    Some(Subject::Toolcall { .. })
-                );
+                let is_toolcall =
+                    matches!(self.subject(&active.id), Some(Subject::Toolcall { .. }));
                 if !is_toolcall || self.sets.is_pinned(&active.id) {
                     return true;
                 }
@@ -343,7 +346,7 @@ impl Session {
 
     /// Whether the model knows the present bytes of a file without text; `true` for others.
     pub fn knows_bytes(&self, file: &ObjectId) -> bool {
-        match self.index.get(file).map(|entry| &entry.subject) {
+        match self.subject(file) {
             Some(Subject::File { lines: None, stamp, .. }) => {
                 self.files.knows_bytes(file, stamp.as_ref())
             }
