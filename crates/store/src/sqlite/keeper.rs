@@ -111,7 +111,11 @@ impl Shared {
                         Filled::Batch(took) => self.rest(took.min(LONGEST_REST)),
                         Filled::ByOther => self.rest(OTHERS_TURN),
                     }
-                    if self.lock().ended {
+                    let state = self.lock();
+                    let (commits, ended) = (state.commits, state.ended);
+                    drop(state);
+                    // A session that writes again comes first, as before the first batch.
+                    if ended || commits != seen && !self.waits_for_rest(&mut seen) {
                         return;
                     }
                 }
@@ -119,6 +123,13 @@ impl Shared {
             index(derived::fill_one::<Terms>);
             index(derived::fill_one::<Relations>);
         }
+    }
+
+    /// Waits as for the first batch; returns whether the thread goes on.
+    fn waits_for_rest(&self, seen: &mut u64) -> bool {
+        let commits = self.next_commits(*seen);
+        *seen = commits.unwrap_or(*seen);
+        commits.is_some()
     }
 
     /// The number of commits once there are more than `seen` and writing paused; `None` at the end.
