@@ -448,6 +448,9 @@ test("a missing program is named with how to get it, in one line", () => {
     chmodSync(join(folder, name), 0o755);
   }
   expect(() => requirePrograms({ PATH: folder })).toThrow(/^missing: cargo \(install Rust: \S+\)$/);
+  const build = [join(root, "scripts", "build.js"), "--debug"];
+  const built = spawnSync(process.execPath, build, { env: { PATH: folder }, encoding: "utf8" });
+  expect(built).toMatchObject({ status: 1, stdout: "", stderr: expect.stringMatching(/^missing: cargo \(.*\)\n$/) });
 });
 
 test("the release workflow builds the addon for every target", () => {

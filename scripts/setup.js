@@ -12,7 +12,7 @@ import { unpackCurrentPi } from "./lib/pi-versions.js";
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** A reason why set-up cannot go on; its message is one line for the user. */
-class SetupError extends Error {}
+export class SetupError extends Error {}
 
 const isWindows = process.platform === "win32";
 
