@@ -61,6 +61,8 @@ pub(super) struct Journal {
     /// Whether the state may contain changes that are not stored: it is read again before the next
     /// work.
     is_in_doubt: bool,
+    /// How many sessions had split off from this one; `None` before that was looked up.
+    split_offs: Option<usize>,
 }
 
 /// What waits for the next commit.
