@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::ahead::ReadAhead;
 use super::events::read_events;
 use super::family::{Written, stem, written};
 use super::looks::Looks;
@@ -87,6 +88,7 @@ impl Journal {
             rewrites: 0,
             staged: Staged::default(),
             stored: Stored::default(),
+            ahead: ReadAhead::default(),
             texts: TextCache::default(),
             pool_lines: PoolLines::default(),
             looks: Looks::default(),
@@ -232,6 +234,7 @@ impl Journal {
     /// it; returns all its events. A session that is not stored yet starts again.
     pub(crate) fn reload(&mut self) -> Result<Vec<Event>> {
         self.staged = Staged::default();
+        self.ahead = ReadAhead::default();
         let at = self.stored.session.map_or(AsOf::Latest, AsOf::Tx);
         let session = self.store.get(&self.ids.session, at)?;
         let at = session.as_ref().map_or(at, |session| AsOf::Tx(session.tx_id));
