@@ -483,6 +483,11 @@ export type SessionEvent =
   /** The host's list does not continue the one before, from the message at index `at` on. */
   | { type: "host_rewrote"; how: "branch" | "compaction" | "rearranged" | "edited"; at: number }
   /**
+   * Another process works on the same session, so one of the two goes on as a session of its own, `id`: this one where it is `own`, else
+   * the other, whose messages do not come here.
+   */
+  | { type: "session_split"; id: string; own: boolean }
+  /**
    * The provider's reports of usage are no measure of the requests: it reports nothing (`none`), the same for requests of different sizes
    * (`constant`), what no count of them can be (`implausible`), or never anything from its cache (`uncached`). Said once in a session.
    * Figures and decisions rest on our own count.

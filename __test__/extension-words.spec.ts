@@ -379,7 +379,7 @@ test("a completion goes on from what was typed", () => {
   expect(names("t")).toEqual(["t1"]);
 });
 
-test("the objects of a session are asked for once while a line is typed", async () => {
+test("names are asked for once while a line is typed", async () => {
   let asked = 0;
   const session = () => ({ sets: async () => ++asked }) as unknown as Session;
   const one = session();

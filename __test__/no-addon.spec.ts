@@ -1,11 +1,12 @@
 // What a user of the package is told where the native addon is missing or does not load: in a clone, in an installed package, on a
 // platform without one.
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { build } from "esbuild";
 import { expect, test } from "vitest";
-import { copyOfPackage } from "./e2e/support.ts";
+import { copyOfPackage, temporaryFolder } from "./e2e/support.ts";
 
 const machine = `${process.platform} ${process.arch}`;
 
@@ -98,6 +99,55 @@ test("reports why a binary does not load, in one line", () => {
   expect(code).toBe("NO_ADDON");
   expect(message).toMatch(new RegExp(`^the native addon for ${machine} does not load: .+\\.node.*$`));
   expect(hint).toBe("install palimpsest again; if that does not help, build it from a clone");
+});
+
+test("a Node that is too old is named before anything else", () => {
+  const old = `Object.defineProperty(process.versions, "node", { value: "20.11.0" });`;
+  const change = (folder: string, binaries: string[]) => {
+    unbuilt(folder, binaries);
+    published(folder, [binaryName()]);
+  };
+  expect(said(change, old)).toEqual([
+    "NO_ADDON",
+    "Node 20.11.0 is too old: palimpsest needs Node 22.19 or later",
+    "install a newer Node, then palimpsest again",
+  ]);
+  const { engines } = JSON.parse(readFileSync(join(import.meta.dirname, "..", "package.json"), "utf8"));
+  expect(engines.node).toBe(">=22.19");
+});
+
+test("a platform's package of another version is refused by name", () => {
+  const change = (folder: string, binaries: string[]) => {
+    const platform = join(folder, "node_modules", `palimpsest-${binaryName()}`);
+    mkdirSync(platform, { recursive: true });
+    writeFileSync(join(platform, "package.json"), JSON.stringify({ version: "0.0.9", main: "a.node" }));
+    copyFileSync(binaries[0], join(platform, "a.node"));
+    unbuilt(folder, binaries);
+    published(folder, [binaryName()]);
+  };
+  expect(said(change)).toEqual([
+    "NO_ADDON",
+    `the package \`palimpsest-${binaryName()}\` is of version 0.0.9, and palimpsest is 0.1.0`,
+    "install both again: `npm install palimpsest@0.1.0`",
+  ]);
+});
+
+test.each(["esm", "cjs"] as const)("inside a bundle (%s) it says what to do", async (format) => {
+  const projectDir = temporaryFolder();
+  writeFileSync(join(projectDir, "package.json"), JSON.stringify({ name: "app", version: "1.0.0" }));
+  const entry = join(import.meta.dirname, "..", "index.js");
+  const outfile = join(projectDir, "dist", `app.${format === "esm" ? "mjs" : "cjs"}`);
+  const contents = `import(${JSON.stringify(entry)}).catch(({ code, hint }) => console.log(code, hint))`;
+  await build({
+    stdin: { contents, resolveDir: projectDir },
+    bundle: true,
+    platform: "node",
+    format,
+    outfile,
+    logLevel: "silent",
+  });
+  const { stdout } = spawnSync(process.execPath, [outfile], { encoding: "utf8" });
+  expect(stdout).toMatch(/^NO_ADDON mark `palimpsest` as external in the bundler, such as `--external:palimpsest`/);
 });
 
 /** This platform as the name of its binary has it. */

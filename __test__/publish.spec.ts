@@ -1,11 +1,10 @@
 // A release to a registry on loopback that fails at each step in turn: what is there stays, and the next run goes on.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { serveRegistry } from "../scripts/lib/registry.js";
 import { run } from "../scripts/lib/run.js";
 import { root } from "../scripts/setup.js";
 
@@ -31,39 +30,14 @@ function release(more: Record<string, unknown>): string {
   return folder;
 }
 
-/** A registry that takes packages, and refuses each once. */
-async function registry() {
-  const taken: string[] = [];
-  const refused = new Set<string>();
-  const server = createServer((request, response) => {
-    const name = decodeURIComponent(request.url ?? "").slice(1);
-    const answer = (status: number, body: unknown) =>
-      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
-    request.resume();
-    request.on("end", () => {
-      if (request.method === "PUT" && !refused.has(name)) {
-        refused.add(name);
-        answer(400, { error: "not now" });
-      } else if (request.method === "PUT") {
-        taken.push(name);
-        answer(201, { ok: true });
-      } else if (taken.includes(name)) {
-        answer(200, { name, "dist-tags": { latest: version }, versions: { [version]: { name, version } } });
-      } else {
-        answer(404, { error: "not found" });
-      }
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
-  return { taken, url: `http://127.0.0.1:${port}/`, host: `//127.0.0.1:${port}/` };
-}
-
 test("a release goes on after a failure at each step", { timeout: 120_000 }, async () => {
   const folder = release(origin);
-  const { taken, url, host } = await registry();
-  writeFileSync(join(folder, "npmrc"), `registry=${url}\n${host}:_authToken=none\n`);
+  const refused = new Set<string>();
+  // Each package once.
+  const refuses = (name: string) => !refused.has(name) && refused.add(name).has(name);
+  const { taken, url, token, close } = await serveRegistry({ refuses });
+  onTestFinished(close);
+  writeFileSync(join(folder, "npmrc"), `registry=${url}\n${token}`);
   const publish = async (...args: string[]) => {
     const env = { ...process.env, npm_config_userconfig: join(folder, "npmrc"), npm_config_registry: url };
     return run(process.execPath, [join(root, "scripts", "publish.js"), ...args, folder], env);

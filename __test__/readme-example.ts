@@ -9,7 +9,7 @@ const messages = [
 ];
 const request = await session.transformContext(messages); // send this instead of `messages`
 const [activate] = tools();
-const answer = await activate.execute(session, "c2", { name: "t1" }); // when the model calls it
-console.log(request.length, answer.content[0].text);
+const answer = await activate?.execute(session, "c2", { name: "t1" }); // when the model calls it
+console.log(request.length, answer?.content[0]?.text);
 await session.close();
 await store.close();

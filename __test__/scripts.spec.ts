@@ -1,7 +1,7 @@
 // The scripts' pure parts: counting test results, and what is missing on the path.
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -448,6 +448,19 @@ test("a missing program is named with how to get it, in one line", () => {
     chmodSync(join(folder, name), 0o755);
   }
   expect(() => requirePrograms({ PATH: folder })).toThrow(/^missing: cargo \(install Rust: \S+\)$/);
+  const build = [join(root, "scripts", "build.js"), "--debug"];
+  const built = spawnSync(process.execPath, build, { env: { PATH: folder }, encoding: "utf8" });
+  expect(built).toMatchObject({ status: 1, stdout: "", stderr: expect.stringMatching(/^missing: cargo \(.*\)\n$/) });
+});
+
+test("workflows use actions by the hash of a commit", () => {
+  const folder = join(root, ".github", "workflows");
+  const used = readdirSync(folder).flatMap((name) => [
+    ...readFileSync(join(folder, name), "utf8").matchAll(/uses: (\S+)(.*)/g),
+  ]);
+  const foreign = used.filter(([, name]) => !name.startsWith("./"));
+  expect(foreign.length).toBeGreaterThan(0);
+  expect(foreign.filter(([, name, note]) => !/@[0-9a-f]{40}$/.test(name) || !/^ # v\d/.test(note))).toEqual([]);
 });
 
 test("the release workflow builds the addon for every target", () => {

@@ -263,6 +263,7 @@ expectTypeOf<SessionEvent["type"]>().toEqualTypeOf<
   | "disk_answers"
   | "host_rewrote"
   | "list_changes"
+  | "session_split"
   | "message_volatile"
   | "model_told"
 >();

@@ -13,13 +13,11 @@ import { getEnvironmentData, setEnvironmentData } from "node:worker_threads";
  * @property {string} folder of the package, canonical
  */
 
-const require = createRequire(import.meta.url);
+const { require, manifest } = own();
 const registry = Symbol.for("palimpsest.addon");
 /** Workers inherit what was set under this name before they started. */
 const inherited = "palimpsest.addon";
 
-/** @type {{ version: string, optionalDependencies?: Record<string, string> }} */
-const manifest = require("../package.json");
 /** @type {Copy} */
 const here = {
   version: manifest.version,
@@ -50,14 +48,46 @@ function served() {
   return own;
 }
 
+/**
+ * What lies beside this file, which a bundler takes elsewhere.
+ * @returns {{ require: NodeJS.Require, manifest: { name: string, version: string, optionalDependencies?: Record<string, string> } }}
+ */
+function own() {
+  try {
+    const require = createRequire(import.meta.url);
+    const manifest = require("../package.json");
+    if (manifest.name === "palimpsest") {
+      return { require, manifest };
+    }
+  } catch {
+    // No URL or no such file: bundled, too.
+  }
+  const hint =
+    "mark `palimpsest` as external in the bundler, such as `--external:palimpsest`, and install it beside the bundle";
+  throw Object.assign(new Error("palimpsest does not work inside a bundle: its addon and files stand beside it"), {
+    code: "NO_ADDON",
+    hint,
+  });
+}
+
 /** @returns {typeof import("../binding.js")} */
 function native() {
+  const check = "NAPI_RS_ENFORCE_VERSION_CHECK";
+  const before = process.env[check];
   try {
+    // The generated loader refuses a platform's package of another version only where it is told so.
+    process.env[check] = "1";
     return require("../binding.js");
   } catch (error) {
     /** @type {typeof import("./no-addon.js")} */
     const { withoutAddon } = require("./no-addon.js");
     throw withoutAddon(error, { folder: here.folder, optionalDependencies: manifest.optionalDependencies });
+  } finally {
+    if (before === undefined) {
+      delete process.env[check];
+    } else {
+      process.env[check] = before;
+    }
   }
 }
 

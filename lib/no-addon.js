@@ -3,6 +3,12 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
+/** As `engines` of package.json has it. */
+const oldestNode = "22.19";
+
+/** What the generated loader says of a platform's package of another version. */
+const mismatch = /version mismatch, expected (\S+) but got (\S+?)\. /;
+
 /**
  * @typedef {object} Package
  * @property {string} folder
@@ -29,6 +35,24 @@ function explained(error, { folder, optionalDependencies = {} }) {
   const isClone = existsSync(join(folder, "Cargo.toml"));
   const build = `run \`npm install\` and \`npm run build\` in \`${folder}\``;
   const machine = `${process.platform} ${process.arch}`;
+  const wanted = `palimpsest-${platform()}`;
+  if (isOlder(process.versions.node, oldestNode)) {
+    // npm leaves the platform's package out there, without a word.
+    return {
+      message: `Node ${process.versions.node} is too old: palimpsest needs Node ${oldestNode} or later`,
+      hint: "install a newer Node, then palimpsest again",
+    };
+  }
+  const [, expected, found] =
+    causes(error)
+      .map((message) => mismatch.exec(message))
+      .find(Boolean) ?? [];
+  if (expected !== undefined) {
+    return {
+      message: `the package \`${wanted}\` is of version ${found}, and palimpsest is ${expected}`,
+      hint: `install both again: \`npm install palimpsest@${expected}\``,
+    };
+  }
   const problem = causes(error).find((message) => !/^(Cannot find|Unsupported)/.test(message));
   if (problem !== undefined) {
     const again = "install palimpsest again; if that does not help, build it from a clone";
@@ -37,7 +61,6 @@ function explained(error, { folder, optionalDependencies = {} }) {
   if (isClone) {
     return { message: `the native addon for ${machine} is not built`, hint: build };
   }
-  const wanted = `palimpsest-${platform()}`;
   if (wanted in optionalDependencies) {
     return {
       message: `the package \`${wanted}\` with the native addon is not installed`,
@@ -47,6 +70,12 @@ function explained(error, { folder, optionalDependencies = {} }) {
   const known = Object.keys(optionalDependencies).map((name) => name.slice("palimpsest-".length));
   const platforms = known.length > 0 ? `there is one for ${known.join(", ")}; on other platforms ` : "";
   return { message: `there is no native addon for ${platform()}`, hint: `${platforms}build it from a clone` };
+}
+
+/** @param {string} version @param {string} than */
+function isOlder(version, than) {
+  const [[major, minor], [least, leastMinor = 0]] = [version, than].map((each) => each.split(".").map(Number));
+  return major < least || (major === least && minor < leastMinor);
 }
 
 /** This platform as the packages with binaries name it. */

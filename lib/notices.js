@@ -15,6 +15,17 @@ export const usageIgnored = {
   uncached: "the provider reports that its cache never holds anything; costs assume the cache that its prices promise",
 };
 
+/**
+ * What a person is told where two processes work on one session.
+ * @param {Extract<SessionEvent, { type: "session_split" }>} event
+ * @param {string} host
+ */
+export function splitWords({ own }, host) {
+  return own
+    ? `this session runs in another ${host} too; this one goes on as a branch of its own`
+    : `this session runs in another ${host} too, which goes on as a branch of its own: what is said there is not seen here`;
+}
+
 /** What a person is told of a pin that does not stand. @param {Extract<SessionEvent, { type: "pin_left_out" | "pin_ended" }>} event */
 export function pinWords(event) {
   const what = `\`${event.handle}\` (${spelt(event.name)})`;

@@ -6,7 +6,7 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as addon from "../index.js";
 import { describe, isLost } from "../lib/failures.js";
-import { pinWords, usageIgnored } from "../lib/notices.js";
+import { pinWords, splitWords, usageIgnored } from "../lib/notices.js";
 import { inStateFolder, piAgentDir } from "../lib/places.js";
 import { withTyped } from "../lib/program.js";
 import { watchSharing } from "../lib/sharing.js";
@@ -332,6 +332,8 @@ export class Sessions {
         );
       } else if (event.type === "pin_left_out" || event.type === "pin_ended") {
         this.#failures.notice(pinWords(event));
+      } else if (event.type === "session_split") {
+        this.#failures.notice(splitWords(event, "OpenClaw"));
       } else if (event.type === "usage_ignored") {
         this.#failures.notice(usageIgnored[event.why]);
       } else if (event.type === "disk_silent" || event.type === "tracking_failed") {

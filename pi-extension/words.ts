@@ -1,5 +1,5 @@
 // What a person reads of us in one line: the status line and notices. Decides nothing.
-import { pinWords, usageIgnored } from "../lib/notices.js";
+import { pinWords, splitWords, usageIgnored } from "../lib/notices.js";
 import { line, name } from "../lib/terminal.js";
 import { cut, percent, shortCount } from "../lib/words.js";
 import type { SessionEvent, SessionStatus } from "./addon.ts";
@@ -116,6 +116,8 @@ export function noticeOf(event: SessionEvent): string | undefined {
     case "pin_left_out":
     case "pin_ended":
       return pinWords(event);
+    case "session_split":
+      return splitWords(event, "Pi");
     case "tracking_failed":
       return `tracking: ${line(event.problem)}; files are looked at before each call all the same`;
     case "usage_ignored":

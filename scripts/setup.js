@@ -12,18 +12,22 @@ import { unpackCurrentPi } from "./lib/pi-versions.js";
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** A reason why set-up cannot go on; its message is one line for the user. */
-class SetupError extends Error {}
+export class SetupError extends Error {}
 
 const isWindows = process.platform === "win32";
 
 const programs = [
   { name: "npm", hint: "it comes with Node: https://nodejs.org" },
   { name: "cargo", hint: "install Rust: https://rustup.rs" },
-  {
-    name: "cc",
-    windowsName: "cl",
-    hint: "a C compiler builds the bundled SQLite: apt-get install build-essential, dnf install gcc, xcode-select --install",
-  },
+  // On Windows the build finds its compiler by the registry, on no path.
+  ...(isWindows
+    ? []
+    : [
+        {
+          name: "cc",
+          hint: "a C compiler builds the bundled SQLite: apt-get install build-essential, dnf install gcc, xcode-select --install",
+        },
+      ]),
 ];
 
 /**
@@ -63,9 +67,8 @@ export function setUp(script, options = {}) {
  */
 export function requirePrograms(env = process.env) {
   for (const program of programs) {
-    const name = isWindows && program.windowsName ? program.windowsName : program.name;
-    if (!isOnPath(name, env)) {
-      throw new SetupError(`missing: ${name} (${program.hint})`);
+    if (!isOnPath(program.name, env)) {
+      throw new SetupError(`missing: ${program.name} (${program.hint})`);
     }
   }
 }

@@ -63,3 +63,26 @@ test("handles and chat continue from another store or an archive", async () => {
   expectPairedCalls(model);
   expect(await back.close()).toMatchObject({ code: 0, stderr: "" });
 });
+
+test("two Pis on one session are both told", async () => {
+  const { sandbox } = await start(() => ({ text: "ok" }));
+  const told = (pi: ReturnType<typeof startPiRpc>) =>
+    pi.records.filter(({ method }) => method === "notify").map(({ message }) => String(message));
+  const first = startPiRpc(sandbox, ["-e", extension]);
+  await first.prompt("one");
+  const second = startPiRpc(sandbox, ["-e", extension, "--continue"]);
+  await second.prompt("two");
+  const splits = first.waitFor(({ message }) => String(message).includes("a branch of its own"));
+  await first.prompt("three");
+  expect((await splits).message).toBe(
+    "Palimpsest: this session runs in another Pi too; this one goes on as a branch of its own",
+  );
+  await second.prompt("four");
+  expect(told(second).at(-1)).toBe(
+    "Palimpsest: this session runs in another Pi too, which goes on as a branch of its own: what is said there is not seen here",
+  );
+  await second.prompt("five");
+  expect(told(second).filter((message) => message.includes("another Pi"))).toHaveLength(1);
+  expect(await first.close()).toMatchObject({ code: 0, stderr: "" });
+  expect(await second.close()).toMatchObject({ code: 0, stderr: "" });
+});

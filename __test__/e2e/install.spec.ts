@@ -7,9 +7,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { oldestNode } from "../../scripts/lib/node-versions.js";
 import type { Packed } from "../../scripts/lib/packages.js";
 import { runPi } from "../../scripts/lib/pi.js";
+import { manifestOf } from "../../scripts/lib/publish.js";
 import { pinnedNode, root } from "../../scripts/setup.js";
 import { packRelease } from "../release.ts";
-import { manifestOf, startRegistry } from "./registry.ts";
+import { startRegistry } from "./registry.ts";
 import { contextToolNames, missing, start, temporaryFolder, toolNames } from "./support.ts";
 import { terminal } from "./terminal.ts";
 

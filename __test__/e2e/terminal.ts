@@ -38,6 +38,9 @@ export function terminal({ dir, projectDir, env }: Folders, options: Options = {
   expect(started).toMatchObject({ status: 0, stderr: "" });
   onTestFinished(() => void tmux("kill-server"));
   const screen = () => tmux("capture-pane", "-p").stdout;
+  // What stands in the editor: between the last two rules, rows of a long text put together.
+  const inEditor = (text: string) =>
+    (screen().split(/^─+$/m).at(-2) ?? "").replaceAll(/\s/g, "") === text.replaceAll(/\s/g, "");
 
   async function until(isDone: () => boolean, otherwise: () => string): Promise<void> {
     const deadline = Date.now() + 20_000;
@@ -76,14 +79,18 @@ export function terminal({ dir, projectDir, env }: Folders, options: Options = {
         () => `the screen shows ${what} still:\n${screen()}`,
       );
     },
-    /** Types a command and sends it. */
+    /** Types a command and sends it. Waits until the editor is empty again: Pi empties it late, and takes what was typed since with it. */
     async command(text: string): Promise<void> {
       tmux("send-keys", "-l", text);
       await until(
-        () => screen().includes(text),
+        () => inEditor(text),
         () => `nobody took ${text}:\n${screen()}`,
       );
       tmux("send-keys", "Enter");
+      await until(
+        () => !inEditor(text),
+        () => `nobody ran ${text}:\n${screen()}`,
+      );
     },
     /** Ends Pi as a person does, and waits until it has ended. */
     async quit(): Promise<void> {

@@ -16,7 +16,7 @@ import {
 } from "../../scripts/lib/openclaw.js";
 import { startGateway } from "../../scripts/lib/openclaw-gateway.js";
 import type { Packed } from "../../scripts/lib/packages.js";
-import { serveRegistry } from "../e2e/registry.ts";
+import { serveRegistry } from "../../scripts/lib/registry.js";
 import { palimpsest, toolNames } from "../e2e/support.ts";
 import { packRelease } from "../release.ts";
 import { call, continues, fromNow, isPaired, lines, type Puppet, startPuppet } from "./support.ts";
@@ -32,7 +32,7 @@ let sandbox: OpenClawSandbox;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "palimpsest-release-"));
   packed = packRelease(folder);
-  registry = await serveRegistry(folder);
+  registry = await serveRegistry({ folder });
   model = await startPuppet();
   sandbox = await createOpenClawSandbox({ baseUrl: model.baseUrl, files });
 });

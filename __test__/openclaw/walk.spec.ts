@@ -8,8 +8,8 @@ import type { Ledger } from "../../index.js";
 import { guidance } from "../../openclaw-plugin/tools.js";
 import { createOpenClawSandbox, installPlugin, type OpenClawSandbox, readConfig } from "../../scripts/lib/openclaw.js";
 import { type Gateway, startGateway } from "../../scripts/lib/openclaw-gateway.js";
+import { serveRegistry } from "../../scripts/lib/registry.js";
 import type { RequestBody } from "../../scripts/lib/scripted-model.js";
-import { serveRegistry } from "../e2e/registry.ts";
 import { palimpsest, toolNames } from "../e2e/support.ts";
 import { packRelease } from "../release.ts";
 import {
@@ -39,7 +39,7 @@ const requests: RequestBody[] = [];
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "palimpsest-release-"));
   const packed = packRelease(folder);
-  const registry = await serveRegistry(folder);
+  const registry = await serveRegistry({ folder });
   model = await startPuppet();
   sandbox = await createOpenClawSandbox({ baseUrl: model.baseUrl, files });
   rememberGlobally(sandbox, "- Tabs: the user wants tabs\n");

@@ -1,6 +1,7 @@
 // Publishes a release to the registry that npm is set to: all of it or, run again, what an earlier run left. Must not build or pack.
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
+import { join } from "node:path";
 
 /** What each package says of the place that it comes from. */
 export const origins = ["repository", "homepage", "bugs"];
@@ -17,7 +18,7 @@ export const origins = ["repository", "homepage", "bugs"];
 export function publishAll({ folder, options, isCheck }) {
   const tarballs = readdirSync(folder)
     .filter((name) => name.endsWith(".tgz"))
-    .map((file) => ({ file, manifest: manifestOf(folder, file) }));
+    .map((file) => ({ file, manifest: manifestOf(join(folder, file)) }));
   const problem = problemOf(tarballs);
   if (problem !== undefined) {
     return problem;
@@ -58,13 +59,16 @@ function problemOf(tarballs) {
     : `${lacking.manifest.name} does not say where it comes from: set \`${origins.join("`, `")}\` in package.json`;
 }
 
-/** @param {string} folder @param {string} file */
-function manifestOf(folder, file) {
-  const { stdout } = spawnSync("tar", ["-xOzf", file, "package/package.json"], { cwd: folder, encoding: "utf8" });
-  return JSON.parse(stdout);
+/**
+ * The manifest in a tarball of npm.
+ * @param {string} file
+ * @returns {Record<string, any>}
+ */
+export function manifestOf(file) {
+  return JSON.parse(spawnSync("tar", ["-xOzf", file, "package/package.json"], { encoding: "utf8" }).stdout);
 }
 
 /** @param {string} cwd @param {string[]} args */
 function npm(cwd, args) {
-  return spawnSync("npm", args, { cwd, encoding: "utf8" });
+  return spawnSync("npm", args, { cwd, encoding: "utf8", shell: process.platform === "win32" });
 }

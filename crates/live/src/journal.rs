@@ -6,6 +6,7 @@
 //! read again with [`Journal::reload`], so a failed call never leaves half of itself. Must not look
 //! at files, nor decide what the model sees.
 
+mod ahead;
 pub(super) mod chat_item;
 mod documents;
 mod events;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use self::ahead::ReadAhead;
 pub(super) use self::chat_item::ContentFrom;
 use self::documents::Ids;
 pub(super) use self::documents::{Before, session_key};
@@ -54,6 +56,7 @@ pub(super) struct Journal {
     pub(super) rewrites: u64,
     staged: Staged,
     stored: Stored,
+    ahead: ReadAhead,
     texts: TextCache,
     pool_lines: PoolLines,
     looks: Looks,
@@ -62,6 +65,8 @@ pub(super) struct Journal {
     /// Whether the state may contain changes that are not stored: it is read again before the next
     /// work.
     pub(super) is_in_doubt: bool,
+    /// How many sessions had split off from this one; `None` before that was looked up.
+    split_offs: Option<usize>,
 }
 
 /// What waits for the next commit.
@@ -215,12 +220,11 @@ impl Journal {
                 return self.read_item(at, item);
             }
         }
-        let items = self.store.items(&self.ids.chat, self.stored.chat_at(), at..at + 1)?;
-        let item = items.first().ok_or_else(|| Error::NotFound {
+        let item = self.stored_item(at)?.ok_or_else(|| Error::NotFound {
             id: self.ids.chat.clone(),
             at: format!("with message {at}"),
         })?;
-        self.read_item(at, item)
+        self.read_item(at, &item)
     }
 
     fn read_item(&self, at: u64, item: &str) -> Result<HostMessage> {
@@ -320,6 +324,7 @@ impl Journal {
     }
 
     fn write_staged(&mut self, activity: Activity, aside: &[Event]) -> Result<()> {
+        self.ahead = ReadAhead::default();
         let staged = std::mem::take(&mut self.staged);
         let events = staged.events.iter().chain(aside).map(|event| {
             serde_json::to_string(event).map_err(|error| Error::internal(error.to_string()))

@@ -119,6 +119,13 @@ pub enum Notice {
         /// Index in the list from which it differs.
         at: u64,
     },
+    /// Two processes work on one session, so that one of them goes on as a session of its own.
+    SessionSplit {
+        /// ID of the session that split off.
+        id: String,
+        /// Whether it is this one; otherwise the other process has it.
+        own: bool,
+    },
     /// Little of the host's list stays from call to call, so that nothing can be saved. Told once.
     ListChanges {
         /// Index in the list from which it differs.

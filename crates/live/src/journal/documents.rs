@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::ahead::ReadAhead;
 use super::events::read_events;
 use super::family::{Written, stem, written};
 use super::looks::Looks;
@@ -87,10 +88,12 @@ impl Journal {
             rewrites: 0,
             staged: Staged::default(),
             stored: Stored::default(),
+            ahead: ReadAhead::default(),
             texts: TextCache::default(),
             pool_lines: PoolLines::default(),
             looks: Looks::default(),
             forgotten: HashSet::new(),
+            split_offs: None,
             is_in_doubt: false,
         })
     }
@@ -130,6 +133,7 @@ impl Journal {
     ///
     /// `cwd`: as for [`Self::begin`]. `aside`: as for [`Self::commit`].
     pub(crate) fn part(&mut self, cwd: &Path, aside: &[Event]) -> Result<()> {
+        self.split_offs = None;
         let from = self.ids.clone();
         let Some(at) = self.stored.session else {
             // There is no history: it starts again under another name.
@@ -145,6 +149,22 @@ impl Journal {
             (self.ids, self.stored, self.is_in_doubt) = (from, stored, true);
         }
         result
+    }
+
+    /// The newest session that split off from this one since the last question; the first question
+    /// only counts.
+    pub(crate) fn newly_split_off(&mut self) -> Result<Option<ObjectId>> {
+        let before = self.split_offs;
+        let mut newest = None;
+        for ids in self.ids.others().skip(before.unwrap_or(0)) {
+            if self.store.get(&ids.session, AsOf::Latest)?.is_none() {
+                break;
+            }
+            *self.split_offs.get_or_insert(0) += 1;
+            newest = Some(ids.session);
+        }
+        self.split_offs.get_or_insert(0);
+        Ok(newest.filter(|_| before.is_some()))
     }
 
     /// Stages that this session, which has no messages yet, continues another session as a fork
@@ -214,6 +234,7 @@ impl Journal {
     /// it; returns all its events. A session that is not stored yet starts again.
     pub(crate) fn reload(&mut self) -> Result<Vec<Event>> {
         self.staged = Staged::default();
+        self.ahead = ReadAhead::default();
         let at = self.stored.session.map_or(AsOf::Latest, AsOf::Tx);
         let session = self.store.get(&self.ids.session, at)?;
         let at = session.as_ref().map_or(at, |session| AsOf::Tx(session.tx_id));

@@ -8,6 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Journal;
+use super::ahead::ReadAhead;
 use base::error::{Error, Result};
 use base::object::{AsOf, Envelope, ObjectId, Payload, TxId};
 use store::{Expected, Outcome, Receipt, Transaction, Version};
@@ -40,6 +41,7 @@ impl Default for Looks {
 impl Journal {
     /// Starts a work: what it looks at is as of now.
     pub(crate) fn begin_work(&mut self) -> Result<()> {
+        self.ahead = ReadAhead::default();
         self.looks = Looks { since: self.store.newest()?.0, own: HashMap::new() };
         Ok(())
     }

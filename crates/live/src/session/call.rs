@@ -118,6 +118,9 @@ impl LiveSession {
         self.reload_if_in_doubt()?;
         let TrackerReport { moves, notices } = self.workspace.take_tracker_report();
         self.waiting.extend(notices);
+        if let Some(id) = self.journal.newly_split_off()? {
+            self.waiting.push(Notice::SessionSplit { id: id.to_string(), own: false });
+        }
         for (from, to) in moves {
             if let Some((from, to)) = self.workspace.paths_of_move(&self.journal, &from, &to)? {
                 self.file_moved(&from, &to)?;

@@ -2,6 +2,7 @@
 //! entirely after an error.
 
 use super::LiveSession;
+use crate::Notice;
 use crate::intake::Withholding;
 use crate::journal::Activity;
 use crate::workspace::{CheckProgress, MAX_STAGED_TEXT_BYTES, Reconciled};
@@ -73,6 +74,7 @@ impl LiveSession {
         let waiting = self.request.waiting_events();
         self.journal.part(&self.workspace.disk.canonical_cwd(), &waiting)?;
         self.request.waiting_events_stored();
+        self.waiting.push(Notice::SessionSplit { id: self.id().to_string(), own: true });
         self.reload()
     }
 

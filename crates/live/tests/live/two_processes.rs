@@ -6,10 +6,10 @@ use std::sync::Arc;
 use base::object::{AsOf, ObjectId};
 use config::Settings;
 use live::{
-    CallInfo, FinishedToolCall, HostList, LiveSession, OpenSession, Wanted, find_session,
+    CallInfo, FinishedToolCall, HostList, LiveSession, Notice, OpenSession, Wanted, find_session,
     replay_call, sessions,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use session::Reported;
 use store::Store;
 
@@ -29,6 +29,10 @@ fn events(host: &Host, session: &ObjectId) -> Vec<String> {
     host.store.items(session, AsOf::Latest, 0..u64::MAX).unwrap()
 }
 
+fn split(id: &str, own: bool) -> Notice {
+    Notice::SessionSplit { id: format!("session:{id}"), own }
+}
+
 fn named(name: &str) -> Wanted {
     Wanted { name: name.into(), ..Wanted::default() }
 }
@@ -44,6 +48,7 @@ fn a_second_process_on_a_session_gets_a_session_of_its_own() {
     assert_eq!(host.sent, host.messages);
     let own = host.live.id().clone();
     assert_eq!(own.as_str(), "session:session-1+2");
+    assert_eq!(host.notices, [split("session-1+2", true)]);
     assert_eq!(events(&host, &session), theirs, "the other's session is untouched");
     assert_eq!(host.live.state().calls(), 2);
     assert_eq!(host.live.state().index().entries.len(), 3, "f1 and t1 are inherited, t2 is new");
@@ -62,6 +67,22 @@ fn a_second_process_on_a_session_gets_a_session_of_its_own() {
 }
 
 #[test]
+fn a_process_hears_that_another_split_off() {
+    let mut host = host();
+    let mut other = LiveSession::open(host.store.clone(), host.options()).unwrap();
+    host.user("second");
+    host.send();
+    let list = Value::from(host.messages.clone()).to_string();
+    other.transform(&HostList::whole(&list), &CallInfo::default()).unwrap();
+    for expected in [vec![split("session-1+2", false)], vec![]] {
+        host.user("go on");
+        host.send();
+        assert_eq!(host.notices, expected);
+    }
+    assert_eq!(host.live.id().as_str(), "session:session-1");
+}
+
+#[test]
 fn a_tool_call_that_finds_the_session_changed_is_not_lost() {
     let mut host = host();
     host.call_beside();
@@ -73,7 +94,8 @@ fn a_tool_call_that_finds_the_session_changed_is_not_lost() {
     host.call_beside();
     assert!(host.live.deactivate("t1").unwrap().starts_with("done: t1"));
     host.send();
-    assert_eq!(host.notices, [], "the model's own edit is known");
+    let splits = ["session-1+2", "session-1+3", "session-1+4"].map(|id| split(id, true));
+    assert_eq!(host.notices, splits, "and nothing about the model's own edit");
     assert_eq!(host.live.state().calls(), 2);
 }
 

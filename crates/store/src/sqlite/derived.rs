@@ -94,10 +94,17 @@ pub(super) enum Filled {
     ByOther,
 }
 
-/// Adds the next batch of what an index lacks.
-pub(super) fn fill_one<E: Entry>(connection: &mut Connection, store_id: &str) -> Step<Filled> {
+/// Adds the next batch of what an index lacks, unless that is not wanted any more once it is ready.
+pub(super) fn fill_one<E: Entry>(
+    connection: &mut Connection,
+    store_id: &str,
+    is_wanted: &dyn Fn() -> bool,
+) -> Step<Filled> {
     let start = now();
     let Some(batch) = prepare::<E>(connection, store_id)? else { return Ok(Filled::All) };
+    if !is_wanted() {
+        return Ok(Filled::All);
+    }
     Ok(if apply(connection, &batch)? { Filled::Batch(start.elapsed()) } else { Filled::ByOther })
 }
 

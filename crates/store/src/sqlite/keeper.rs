@@ -27,6 +27,10 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// others.
 const LONGEST_REST: Duration = Duration::from_millis(100);
 
+/// For how long closing waits for the thread. A long text is split in one go, which nothing breaks
+/// off; the thread then ends by itself and writes nothing more.
+const LONGEST_END: Duration = Duration::from_millis(300);
+
 /// The rest where another process indexes the same.
 const OTHERS_TURN: Duration = Duration::from_secs(1);
 
@@ -48,7 +52,10 @@ struct Shared {
 struct State {
     /// Number of commits that were told.
     commits: u64,
+    /// Whether the thread shall end.
     ended: bool,
+    /// Whether it has, its connection included.
+    gone: bool,
 }
 
 impl Keeper {
@@ -56,12 +63,17 @@ impl Keeper {
     pub(super) fn start(place: Arc<Place>, store_id: &str) -> Result<Self> {
         let connection = open::indexer(&place.path)?;
         let interrupt = connection.get_interrupt_handle();
-        let state = Mutex::new(State { commits: 1, ended: false });
+        let state = Mutex::new(State { commits: 1, ended: false, gone: false });
         let shared = Arc::new(Shared { state, changed: Condvar::new() });
         let (own, store_id) = (Arc::clone(&shared), store_id.to_owned());
         let thread = thread::Builder::new().name("palimpsest-index".to_owned());
         // Without a thread, questions bring the indexes up to date.
-        let thread = thread.spawn(move || own.keep(connection, &place, &store_id)).ok();
+        let thread = thread.spawn(move || {
+            let gone = Gone(&own);
+            own.keep(connection, &place, &store_id);
+            drop(gone);
+        });
+        let thread = thread.ok();
         Ok(Self { shared, interrupt, thread })
     }
 
@@ -76,10 +88,30 @@ impl Keeper {
         self.shared.lock().ended = true;
         self.shared.changed.notify_all();
         self.interrupt.interrupt();
-        if let Some(thread) = self.thread.take() {
+        let Some(thread) = self.thread.take() else { return };
+        let state = self.shared.lock();
+        let waits = |state: &mut State| !state.gone;
+        let (state, _) = self
+            .shared
+            .changed
+            .wait_timeout_while(state, LONGEST_END, waits)
+            .unwrap_or_else(PoisonError::into_inner);
+        let gone = state.gone;
+        drop(state);
+        if gone {
             // A panic of the thread was reported when it happened.
             let _ = thread.join();
         }
+    }
+}
+
+/// Says that the thread has ended, after a panic too.
+struct Gone<'a>(&'a Shared);
+
+impl Drop for Gone<'_> {
+    fn drop(&mut self) {
+        self.0.lock().gone = true;
+        self.0.changed.notify_all();
     }
 }
 
@@ -101,17 +133,23 @@ impl Shared {
         while let Some(commits) = self.next_commits(seen) {
             seen = commits;
             // What fails now, such as on a full disk, is tried again after the next commit.
-            let mut index = |step: fn(&mut Connection, &str) -> Step<Filled>| {
+            let is_wanted = || !self.lock().ended;
+            let mut index = |step: fn(&mut Connection, &str, &dyn Fn() -> bool) -> Step<Filled>| {
                 // The file may be lost or another's by now: the session notices it as well.
                 while place.check(store_id, &place.path).is_ok()
-                    && let Ok(filled) = failure::while_busy(|| step(&mut connection, store_id))
+                    && let Ok(filled) =
+                        failure::while_busy(|| step(&mut connection, store_id, &is_wanted))
                 {
                     match filled {
                         Filled::All => return,
                         Filled::Batch(took) => self.rest(took.min(LONGEST_REST)),
                         Filled::ByOther => self.rest(OTHERS_TURN),
                     }
-                    if self.lock().ended {
+                    let state = self.lock();
+                    let (commits, ended) = (state.commits, state.ended);
+                    drop(state);
+                    // A session that writes again comes first, as before the first batch.
+                    if ended || commits != seen && !self.waits_for_rest(&mut seen) {
                         return;
                     }
                 }
@@ -119,6 +157,13 @@ impl Shared {
             index(derived::fill_one::<Terms>);
             index(derived::fill_one::<Relations>);
         }
+    }
+
+    /// Waits as for the first batch; returns whether the thread goes on.
+    fn waits_for_rest(&self, seen: &mut u64) -> bool {
+        let commits = self.next_commits(*seen);
+        *seen = commits.unwrap_or(*seen);
+        commits.is_some()
     }
 
     /// The number of commits once there are more than `seen` and writing paused; `None` at the end.
