@@ -28,8 +28,12 @@ test("the overview lists folders, files, sizes and problems", () => {
   expect(stdout).toMatch(/^ +lost\.md · .* · no index leads to it: recalled only$/m);
   expect(stdout).toMatch(/^ +archive\/old\.md · .* · archived: recalled only$/m);
   expect(stdout).toContain("`enabeld` is not a setting");
-  expect(at.run("memory").stdout).toMatch(/^local {5}\S+\/work\/\.pi\/memory\/MEMORY\.local\.md · .* · yours, not the repository's$/m);
-  expect(at.run("memory").stdout).toMatch(/^trust {5}you have not said that you trust this project: `palimpsest memory trust`$/m);
+  expect(at.run("memory").stdout).toMatch(
+    /^local {5}\S+\/work\/\.pi\/memory\/MEMORY\.local\.md · .* · yours, not the repository's$/m,
+  );
+  expect(at.run("memory").stdout).toMatch(
+    /^trust {5}you have not said that you trust this project: `palimpsest memory trust`$/m,
+  );
   expect(at.json<MemoryOverview>("memory").scopes.map(({ scope }) => scope)).toEqual(["global", "project", "local"]);
 });
 

@@ -201,7 +201,8 @@ export function flushText(done, command) {
       ].join("\n"),
     ),
     ...refused.map(
-      ({ id, scope, text, reason }) => `${scope}: ${id} is refused: ${reason ?? "no reason given"} · ${shortened(text)}`,
+      ({ id, scope, text, reason }) =>
+        `${scope}: ${id} is refused: ${reason ?? "no reason given"} · ${shortened(text)}`,
     ),
     ...held.map(
       ({ id, scope, text, reason }) => `${scope}: ${id} waits on: ${reason ?? "no reason given"} · ${shortened(text)}`,

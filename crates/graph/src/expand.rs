@@ -182,7 +182,7 @@ impl Graph<'_> {
             range: None,
         };
         let relation = Relation { kind, written, place };
-        let target = self.resolver.target(root.id(), &relation)?;
+        let target = self.resolver.target(root.id(), &relation, TxId(0))?;
         let reached = self.reached(0, None, root.id(), relation, target)?;
         Ok(Reached { via: None, ..reached })
     }
