@@ -2646,7 +2646,7 @@ export declare class Store {
    */
   history(name: string, options?: NameOptions): Promise<Version[]>
   /**
-   * Compares two versions of an object, by lines.
+   * Compares two versions of an object, or two objects, by lines.
    *
    * Rejects as `get`.
    */
@@ -2837,6 +2837,8 @@ export declare function countTokens(text: string): Promise<number>
 
 /** Which versions to compare. */
 export interface DiffOptions {
+  /** Name of another object, to compare with: its version is the later one. Default: the object itself. */
+  other?: string
   /** The earlier one, as `at` in `ReadOptions`. Default: the version before `to`. */
   from?: number | string
   /** The later one. Default: the latest. */

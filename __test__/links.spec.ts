@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { temporaryFolder } from "./e2e/support.ts";
 import { session, step, store, user } from "./sessions.ts";
 
-test("a handle in a note leads to what it meant when it was written", async () => {
+test("a handle in a note leads to what it meant when written", async () => {
   const to = await store();
   const cwd = realpathSync(temporaryFolder());
   mkdirSync(join(cwd, ".git"));

@@ -210,7 +210,7 @@ test("/context lists, shows, explains and releases objects", async () => {
   expect(await said(pi, `/context deactivate ${bash}`)).toMatch(
     /^`t\d+` leaves the window with the next epoch: [\d,]+ tokens\.$/,
   );
-  expect(await said(pi, `/context deactivate ${bash}`)).toContain("is in the session index only");
+  expect(await said(pi, `/context deactivate ${bash}`)).toContain("is not listed any more");
   expect(await said(pi, "/context show")).toBe("Which one? `/context show NAME`");
   expect(await said(pi, "/context show f99")).toContain("UNKNOWN_NAME");
   await pi.prompt("again");

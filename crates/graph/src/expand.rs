@@ -338,7 +338,7 @@ impl Walk<'_> {
                 }
             }
             What::Fields(paths) => {
-                node.fields = fields::at_paths(self.graph.store, version, paths)?;
+                node.fields = fields::at_paths(self.graph, version, paths)?;
             }
         }
         let texts = node.content.iter().map(String::as_str);

@@ -10,6 +10,7 @@ mod fields;
 mod part;
 mod pattern;
 mod resolve;
+mod turns;
 
 use std::collections::HashSet;
 
@@ -181,15 +182,15 @@ impl<'a> Graph<'a> {
             placed.extend(self.index.relations_to(&[RelationKind::Call], call, at)?);
         }
         let source = version.as_ref().and_then(|version| version.envelope.source.as_ref());
-        let names = self.store.nicknames(id)?;
+        let nicknames = self.store.nicknames(id)?;
         let mut keys: Vec<String> =
-            names.iter().map(|name| markdown::link_key(name.as_str())).collect();
+            nicknames.iter().map(|name| markdown::link_key(name.as_str())).collect();
         keys.extend(provided.map(markdown::link_key));
         keys.extend([markdown::link_key(id.as_str()), HANDLES.to_owned()]);
         keys.extend(id.as_str().get(..PREFIX_DIGITS).map(str::to_lowercase));
         for key in keys {
-            let named = [RelationKind::Wikilink, RelationKind::Named];
-            placed.extend(self.index.relations_to(&named, &key, at)?);
+            let kinds = [RelationKind::Wikilink, RelationKind::Named];
+            placed.extend(self.index.relations_to(&kinds, &key, at)?);
         }
         if let Some(path) = source.and_then(Source::path) {
             let links = [RelationKind::Wikilink, RelationKind::Markdown, RelationKind::Named];

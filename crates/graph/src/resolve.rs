@@ -276,15 +276,16 @@ impl<'a> Resolver<'a> {
         }
         let written = format!("[[{target}");
         let references = [RelationKind::Dynamic, RelationKind::Static];
-        let mut writers = Vec::new();
+        let mut found = Vec::new();
         for placed in self.index.relations_to(&references, from.as_str(), self.at)? {
             let is_of_call = placed.relation.place.field == "file_refs";
             let Some(call) = self.version(&placed.from)?.filter(|_| is_of_call) else { continue };
-            let writes = call.fields.get("args").is_some_and(|args| says(args, &written));
+            let is_writer = call.fields.get("args").is_some_and(|args| says(args, &written));
             let chat = call.fields.get("chat_ref").and_then(serde_json::Value::as_str);
-            writers.extend(chat.filter(|_| writes).map(|chat| (ObjectId::new(chat), call.tx_id)));
+            let chat = chat.filter(|_| is_writer).map(ObjectId::new);
+            found.extend(chat.map(|chat| (chat, call.tx_id)));
         }
-        Ok(writers)
+        Ok(found)
     }
 
     /// The file of the vault to which a link leads.
