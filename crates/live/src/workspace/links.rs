@@ -42,22 +42,21 @@ impl Workspace {
         }
         let mut linked = Vec::new();
         for event in self.followed(journal, left).unwrap_or_default() {
-            let from = match &event {
-                Event::Linked { object, .. } => Some(object.clone()),
-                _ => None,
-            };
-            linked.extend(match &event {
-                Event::File(file) => Some(file.object.clone()),
-                _ => None,
-            });
+            let mut from = None;
+            match &event {
+                Event::File(file) => linked.push(file.object.clone()),
+                Event::Linked { object, .. } => from = Some(object.clone()),
+                _ => {}
+            }
             journal.record(event);
-            if let (Some(from), Some(at), true) = (from, note_at, is_log) {
-                let text = links_text(journal, &from, &std::mem::take(&mut linked));
-                for text in text {
-                    let tokens = tokens::count(&text);
-                    let note = Note { text, about: Vec::new(), tokens, shows: None };
-                    journal.record(Event::noted(at, note));
-                }
+            let Some(from) = from else { continue };
+            let text = links_text(journal, &from, &std::mem::take(&mut linked));
+            if let (Some(text), Some(at), true) = (text, note_at, is_log) {
+                let tokens = tokens::count(&text);
+                journal.record(Event::noted(
+                    at,
+                    Note { text, about: Vec::new(), tokens, shows: None },
+                ));
             }
         }
     }
@@ -126,7 +125,7 @@ fn links_text(journal: &Journal, from: &ObjectId, linked: &[ObjectId]) -> Option
         Some((entry.handle, journal.state().shown_path(entry.subject.agent_path())))
     };
     let linked: Vec<_> = linked.iter().filter_map(named).collect();
-    (!linked.is_empty()).then(|| Some(forms::links_line(named(from)?, &linked)))?
+    if linked.is_empty() { None } else { Some(forms::links_line(named(from)?, &linked)) }
 }
 
 /// The files whose links were not followed yet, with their versions, in the order in which they

@@ -98,6 +98,7 @@ fn indexed_objects_have_no_line_until_shown_or_activated() {
     assert_eq!(let_go(), "done: f1, 0 tokens; again takes it off the list");
     assert!(let_go().ends_with("deactivate lists it again, activate shows it"));
     assert_eq!(let_go(), "done: f1 is listed again");
+    assert_eq!(let_go(), "done: f1, 0 tokens; again takes it off the list");
     assert!(let_go().starts_with("done: f1 is not listed any more"));
     host.user("go on");
     host.send();
