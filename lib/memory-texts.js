@@ -42,7 +42,7 @@ export function overviewText(whole, command, off) {
   const counted = faults.reduce((sum, { inSession }) => sum + inSession, 0);
   return [
     row("memory", stateText(whole, command, off)),
-    ...(whole.trust === null ? [] : [row("trust", trustText(whole.trust, command))]),
+    ...(whole.trust === null ? [] : [row("trust", trustText(whole, command))]),
     ...scopes.flatMap(scopeRows),
     ...(scopes.length === 0 ? [row("", "there is no memory folder here")] : []),
     ...(staged > 0
@@ -82,16 +82,17 @@ function stateText({ settings, pages, section }, command, off) {
     ? `${resident} in the system prompt, ${count(section.pageTokens)} of ${count(settings.maxMemoryTokens)} tokens`
     : `the first lines of each index in the system prompt, ${count(section.pageTokens)} tokens`;
   const changes = section.changes > 0 ? `, ${plural(section.changes, "change")} told since` : "";
-  return `${whole}, ${of} (${count(section.tokens)}, ${size(section.bytes)}, with its rules)${changes}`;
+  return `${whole}, ${of} (${count(section.tokens)} with its rules, ${size(section.bytes)})${changes}`;
 }
 
-/** @param {Overview["trust"]} trust @param {string} command */
-function trustText(trust, command) {
+/** What the person said of the project, and whether it counts in this run. @param {Whole} whole @param {string} command */
+function trustText({ trust, scopes }, command) {
+  const isUsed = scopes.some(({ scope, denied }) => scope === "project" && !denied);
   switch (trust) {
     case "trusted":
-      return "you trust this project";
+      return `you trust this project${isUsed ? "" : ", but it is not used in this run"}`;
     case "own":
-      return "this project holds only what your own sessions wrote";
+      return `this project holds only what your own sessions wrote${isUsed ? "" : "; it is not used in this run"}`;
     case "denied":
       return `you do not trust this project: \`${command} trust\` says otherwise`;
     case "changed":

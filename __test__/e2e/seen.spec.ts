@@ -211,6 +211,10 @@ test("/context lists, shows, explains and releases objects", async () => {
     /^`t\d+` leaves the window with the next epoch: [\d,]+ tokens\.$/,
   );
   expect(await said(pi, `/context deactivate ${bash}`)).toContain("is not listed any more");
+  expect(await said(pi, `/context name ${bash} the-run`)).toContain("is named `the-run`");
+  expect(await said(pi, "/context show the-run")).toBe(await said(pi, `/context show ${bash}`));
+  expect(await said(pi, "/context describe the-run the first run")).toContain("is described");
+  expect(await said(pi, "/context name the-run")).toContain("A name and a nickname are needed");
   expect(await said(pi, "/context show")).toBe("Which one? `/context show NAME`");
   expect(await said(pi, "/context show f99")).toContain("UNKNOWN_NAME");
   await pi.prompt("again");
