@@ -332,8 +332,8 @@ impl Writer {
 
     fn tell(&mut self, written: Written, work: &mut Work) {
         // What moved is told of as that, and not as gone.
-        let moves = written.files.iter().filter_map(|file| self.moves.get(&file.path));
-        let gone: HashSet<PathBuf> = moves.cloned().collect();
+        let old_places = written.files.iter().filter_map(|file| self.moves.get(&file.path));
+        let gone: HashSet<PathBuf> = old_places.cloned().collect();
         for file in written.files {
             if gone.contains(&file.path) && !self.moves.contains_key(&file.path) {
                 continue;

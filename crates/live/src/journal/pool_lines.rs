@@ -11,9 +11,12 @@ use base::error::Result;
 use base::object::{AsOf, Nickname, ObjectId, TxId, metadata_line, metadata_view};
 use context::pools_layout::PoolLine;
 
-/// Lines by object, each with the transaction of the version that it is of, and the nickname in it.
+/// A line, with the transaction of the version that it is of, and the nickname in it.
+type KeptLine = (TxId, Option<Nickname>, PoolLine);
+
+/// Lines by object.
 #[derive(Debug, Default)]
-pub(super) struct PoolLines(RefCell<HashMap<ObjectId, (TxId, Option<Nickname>, PoolLine)>>);
+pub(super) struct PoolLines(RefCell<HashMap<ObjectId, KeptLine>>);
 
 impl Journal {
     /// The line of an object's latest version, staged or stored: the fields that its own `view`
