@@ -560,7 +560,10 @@ test("an object is taken out of a session's pool and brought back", async () => 
   };
   expect(await sets()).toEqual({ index: ["t1"], pool: ["t1"] });
   const { status, stdout } = at.run("pool", "latest", "t1", "--out");
-  expect([status, stdout]).toEqual([0, "done: t1 is not listed any more; deactivate lists it again, activate shows it\n"]);
+  expect([status, stdout]).toEqual([
+    0,
+    "done: t1 is not listed any more; deactivate lists it again, activate shows it\n",
+  ]);
   expect(await sets()).toEqual({ index: ["t1"], pool: [] });
   expect(at.json("pool", "s", "call_1", "--in")).toEqual({ id: "session:s", name: "call_1", out: false });
   expect(await sets()).toEqual({ index: ["t1"], pool: ["t1"] });

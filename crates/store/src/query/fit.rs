@@ -317,8 +317,18 @@ mod tests {
     }
 
     #[test]
+    fn a_list_equals_what_one_of_its_elements_equals() {
+        let tags = json!(["work", "urgent"]);
+        let fits = |comparison, text: &str| {
+            Test::Compare(comparison, Literal::Text(text.into())).fits(&tags)
+        };
+        assert!(fits(Comparison::Equal, "work") && !fits(Comparison::NotEqual, "work"));
+        assert!(!fits(Comparison::Equal, "home") && fits(Comparison::NotEqual, "home"));
+    }
+
+    #[test]
     fn values_of_other_types_are_not_equal_and_have_no_order() {
-        let values = [json!(null), json!(false), json!(0), json!("0"), json!([0]), json!({})];
+        let values = [json!(null), json!(false), json!(0), json!("0"), json!([1]), json!({})];
         let literals = [
             Literal::Null,
             Literal::Bool(false),
