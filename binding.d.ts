@@ -566,7 +566,15 @@ export type RelationKind = "dynamic" | "static" | "call" | "wikilink" | "markdow
  * than the pinned one. `no_part`: the object lacks the heading, block or lines. `unresolved`: the store has no file in the vault that
  * the link fits, and no object that it names. `ambiguous`: it names several. `none`: the relation leads to no object.
  */
-export type TargetState = "found" | "missing" | "forgotten" | "mismatch" | "no_part" | "unresolved" | "ambiguous" | "none";
+export type TargetState =
+  | "found"
+  | "missing"
+  | "forgotten"
+  | "mismatch"
+  | "no_part"
+  | "unresolved"
+  | "ambiguous"
+  | "none";
 
 /** The objects that were reached. */
 export interface Expanded {
