@@ -564,9 +564,17 @@ export type RelationKind = "dynamic" | "static" | "call" | "wikilink" | "markdow
 /**
  * Whether a relation's target was found. `missing`: the store has no such object or version. `mismatch`: the version has another hash
  * than the pinned one. `no_part`: the object lacks the heading, block or lines. `unresolved`: the store has no file in the vault that
- * the link fits. `none`: the relation leads to no object.
+ * the link fits, and no object that it names. `ambiguous`: it names several. `none`: the relation leads to no object.
  */
-export type TargetState = "found" | "missing" | "forgotten" | "mismatch" | "no_part" | "unresolved" | "none";
+export type TargetState =
+  | "found"
+  | "missing"
+  | "forgotten"
+  | "mismatch"
+  | "no_part"
+  | "unresolved"
+  | "ambiguous"
+  | "none";
 
 /** The objects that were reached. */
 export interface Expanded {
@@ -642,8 +650,8 @@ export interface LinkTarget {
   /** Absolute path, if the target is a file. */
   path?: string;
   /**
-   * Of an ambiguous link, the other files that it may lead to, best first. Of an unresolved link, files that have its target as an
-   * alias.
+   * Of a link that several files fit, the others, best first. Of an ambiguous one, the objects that it names. Of an unresolved link,
+   * files that have its target as an alias.
    */
   candidates: Array<LinkCandidate>;
 }
@@ -702,8 +710,10 @@ export interface MemoryFinding {
  * write it, for the `reason`; `proposed`: waits for a person's word; `refused`: it is not written, for the `reason`.
  */
 export interface MemoryOperation {
-  /** Such as `w12`; unique in its folder. */
+  /** Such as `w12`, or `g3` for what is global: unique in all that waits for one project. */
   id: string;
+  /** The scope that it is for. */
+  scope: MemoryScope;
   /** RFC 3339. */
   at: string;
   file: string;
@@ -725,7 +735,7 @@ export interface MemoryOutcome extends MemoryOperation {
   restsOn?: string[];
 }
 
-/** What a flush did in one folder; see `Memory.flush`. */
+/** What a flush did in one folder, whose scope it names; see `Memory.flush`. */
 export interface MemoryFlush {
   scope: MemoryScope;
   committed: MemoryOutcome[];
@@ -858,12 +868,14 @@ export interface MemoryOverview {
   settings: MemorySettings;
   /** What is wrong with the settings, per file. */
   wrongSettings: string[];
+  /** What the user said of the project; null if there is none. */
+  trust: ProjectTrust["standing"] | null;
   /** Without scopes that have no folder here. */
   scopes: MemoryScopeOverview[];
   /** Pages of indexes and of files that these lead to, in the order in which the model reads them. */
   pages: MemoryPageOverview[];
   /** What the system prompt of this session says of memory; null where it says nothing, or no session has begun. */
-  section: { tokens: number; pageTokens: number; changes: number } | null;
+  section: { bytes: number; tokens: number; pageTokens: number; changes: number } | null;
   /** Pages whose cited files changed. */
   stale: number;
 }
@@ -883,8 +895,8 @@ export interface MemorySettings {
 /** A scope of memory. */
 export interface MemoryScopeOverview {
   scope: MemoryScope;
-  /** Null where it may not be looked at. */
-  folder: string | null;
+  /** Absolute path, also where it may not be looked at. */
+  folder: string;
   /** Whether it may not be looked at: the user does not trust the project. */
   denied: boolean;
   exists: boolean;
@@ -2312,9 +2324,10 @@ export declare class Memory {
   /** What waits in each folder: for a flush, or for a person's word. Folders in which nothing waits are left out. */
   waiting(): Promise<Array<MemoryWaiting>>
   /**
-   * Accepts a proposal, which the next flush then writes. `scope`: of its folder, if it waits in both. Resolves to it.
+   * Accepts a proposal, which the next flush then writes. `scope`: of its folder; the ID says it as well. Resolves to the scope that it is
+   * for.
    *
-   * Rejects with `NO_OPERATION`, `INVALID_ARGUMENT` if it is not clear which is meant, or as `remember`.
+   * Rejects with `NO_OPERATION`, or as `remember`.
    */
   accept(id: string, scope?: MemoryScope | null): Promise<MemoryScope>
   /** Turns a proposal down, or takes back an entry that waits. As `accept`. */
@@ -2641,7 +2654,7 @@ export declare class Store {
    */
   history(name: string, options?: NameOptions): Promise<Version[]>
   /**
-   * Compares two versions of an object, by lines.
+   * Compares two versions of an object, or two objects, by lines.
    *
    * Rejects as `get`.
    */
@@ -2832,6 +2845,8 @@ export declare function countTokens(text: string): Promise<number>
 
 /** Which versions to compare. */
 export interface DiffOptions {
+  /** Name of another object, to compare with: its version is the later one. Default: the object itself. */
+  other?: string
   /** The earlier one, as `at` in `ReadOptions`. Default: the version before `to`. */
   from?: number | string
   /** The later one. Default: the latest. */

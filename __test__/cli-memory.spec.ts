@@ -12,7 +12,7 @@ test("the overview lists folders, files, sizes and problems", () => {
   const empty = at.run("memory");
   expect(empty).toMatchObject({ status: 0, stderr: "" });
   expect(empty.stdout).toMatch(
-    /^memory {4}on · 0 pages\nglobal {4}\S+\/agent\/memory does not exist yet: the first entry makes it\n/,
+    /^memory {4}on · 0 pages\ntrust {5}this project holds only what your own sessions wrote\nglobal {4}\S+\/agent\/memory does not exist yet: the first entry makes it\n/,
   );
   expect(existsSync(join(at.folder, ".pi"))).toBe(false);
   at.write(index, "# Memory\n\n- CI: green\n- [Build](build.md)\n");
@@ -23,11 +23,31 @@ test("the overview lists folders, files, sizes and problems", () => {
   const { stdout } = at.run("memory", "overview");
   expect(stdout).toMatch(/^memory {4}on · 3 pages$/m);
   expect(stdout).toMatch(/^project {3}\S+\/work\/\.pi\/memory · 4 files, 84 B · no page table yet$/m);
+  at.write(".pi/memory/MEMORY.local.md", "- Port: 4711\n");
   expect(stdout).toMatch(/^ +MEMORY\.md · \d+ B, 4 lines · 2 pages$/m);
   expect(stdout).toMatch(/^ +lost\.md · .* · no index leads to it: recalled only$/m);
   expect(stdout).toMatch(/^ +archive\/old\.md · .* · archived: recalled only$/m);
   expect(stdout).toContain("`enabeld` is not a setting");
+  expect(at.run("memory").stdout).toMatch(
+    /^local {5}\S+\/work\/\.pi\/memory\/MEMORY\.local\.md · .* · yours, not the repository's$/m,
+  );
+  expect(at.run("memory").stdout).toMatch(
+    /^trust {5}you have not said that you trust this project: `palimpsest memory trust`$/m,
+  );
   expect(at.json<MemoryOverview>("memory").scopes.map(({ scope }) => scope)).toEqual(["global", "project", "local"]);
+});
+
+test("a person sees which of what waits is private", () => {
+  const at = desk();
+  at.run("memory", "remember", "project", "CI: green");
+  at.run("memory", "remember", "local", "My port: 4711");
+  at.run("memory", "remember", "global", "Answers: short");
+  expect(at.run("memory", "waiting").stdout).toBe(
+    "g1  global   staged  Answers: short\nw1  project  staged  CI: green\nw2  local    staged  My port: 4711\n",
+  );
+  expect(at.run("memory", "withdraw", "w1").stdout).toBe("w1 is withdrawn: project memory stays as it is.\n");
+  expect(at.run("memory", "withdraw", "g1").stdout).toBe("g1 is withdrawn: global memory stays as it is.\n");
+  expect(at.run("memory", "flush").stdout).toMatch(/^local: w2 is in MEMORY\.local\.md:\d+ · My port: 4711/);
 });
 
 test("an entry is staged, listed, flushed, found and confirmed", () => {

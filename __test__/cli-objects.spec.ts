@@ -137,29 +137,125 @@ describe("show", () => {
     expect(at.failure("show", "call", "--field", "other")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
   });
 
-  test("prints a chat as one message per line", async () => {
+  test("prints a chat as a text, each message behind its line", async () => {
     const at = desk();
     await withSession(at);
-    const lines = at.run("show", "chat:s").stdout.trimEnd().split("\n");
-    expect(lines.length).toBe(3);
-    expect(lines.map((line) => JSON.parse(line).message.role)).toEqual(["user", "assistant", "toolResult"]);
-    expect(at.run("show", "chat:s", "--lines", "2").stdout).toBe(`${lines[1]}\n`);
-    expect(at.failure("show", "chat:s", "--lines", "4")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
+    const { items } = at.json<{ items: { message: { role: string } }[] }>("show", "chat:s");
+    expect(items.map(({ message }) => message.role)).toEqual(["user", "assistant", "toolResult"]);
+    const { stdout } = at.run("show", "chat:s");
+    expect(stdout).toMatch(
+      /^--- user, turn 1\n.+\n--- tool call call_1 · bash\ncommand: .+\n--- tool result call_1 · bash · ok · call_1\n$/,
+    );
+    const parts = stdout.split(/^(?=--- )/m);
+    expect(parts.length).toBe(3);
     for (const [name, first, last] of [
       ["chat:s:2", 1, 2],
       ["chat:s:2-3", 1, 3],
       ["chat:s#L1-L2", 0, 2],
       ["chat:s:-2", 1, 3],
-      ["session:s:1", 0, 1],
     ] as const) {
-      const all = name.startsWith("chat") ? lines : at.run("show", "session:s").stdout.trimEnd().split("\n");
-      expect(at.run("show", name).stdout, name).toBe(`${all.slice(first, last).join("\n")}\n`);
+      expect(at.run("show", name).stdout, name).toBe(parts.slice(first, last).join(""));
     }
-    expect(at.run("show", "chat:s", "--lines", "1,3").stdout).toBe(`${lines[0]}\n${lines[2]}\n`);
-    expect(at.json<{ items: unknown[] }>("show", "chat:s:2").items).toEqual([JSON.parse(lines[1])]);
+    expect(at.run("show", "chat:s", "--lines", "1,3").stdout).toBe(`${parts[0]}${parts[2]}`);
+    const events = at.run("show", "session:s").stdout.split("\n");
+    expect(at.run("show", "session:s:1").stdout).toBe(`${events[0]}\n`);
+    expect(at.json<{ items: unknown[] }>("show", "chat:s:2").items).toEqual([items[1]]);
     expect(at.failure("show", "chat:s:4")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
-    expect(at.json<{ items: unknown[] }>("show", "chat:s").items).toEqual(lines.map((line) => JSON.parse(line)));
     expect(at.run("show", "call_1").stdout).toBe("done\n");
+  });
+
+  test("reads the turns and toolcalls of a chat as fields", async () => {
+    const at = desk();
+    await withSession(at);
+    expect(JSON.parse(at.run("show", "chat:s", "--field", "toolcall_refs").stdout)).toEqual(["call_1"]);
+    const [turn] = JSON.parse(at.run("show", "chat:s", "--field", "turns").stdout);
+    expect(turn).toMatchObject({ turn: 1, assistant: [{ type: "toolCall", id: "call_1" }], toolcall_ids: ["call_1"] });
+    expect(at.run("expand", "chat:s", "--select", "turns[*].toolcall_ids[*]", "--depth", "0").stdout).toContain(
+      "call_1",
+    );
+  });
+
+  test("compares the system prompts of two sessions", async () => {
+    const at = desk();
+    const store = await openStore({ path: at.store });
+    for (const [id, content] of [
+      ["system_prompt:a", "You help.\nBe short.\n"],
+      ["system_prompt:b", "You help.\nBe thorough.\n"],
+    ]) {
+      await store.put({ type: "system_prompt", id, content });
+    }
+    await store.close();
+    const { stdout } = at.run("diff", "system_prompt:a", "system_prompt:b");
+    expect(stdout).toMatch(/^--- system_prompt:a\t.*\n\+\+\+ system_prompt:b\t/);
+    expect(stdout).toContain("\n-Be short.\n+Be thorough.\n");
+    expect(at.json<Difference>("diff", "system_prompt:a", "system_prompt:b").to.id).toBe("system_prompt:b");
+    expect(at.failure("diff", "system_prompt:a", "nothing")).toMatchObject({ code: "INVALID_ARGUMENT" });
+  });
+
+  test("a person names and describes an output by its handle", async () => {
+    const at = desk();
+    await withSession(at);
+    expect(at.run("name", "t1", "the-run", "--session", "s").stdout).toBe("call_1 is named the-run\n");
+    expect(at.run("show", "the-run").stdout).toBe("done\n");
+    expect(
+      at.run(
+        "describe",
+        "t1",
+        "--session",
+        "s",
+        "--summary",
+        "the first\nrun",
+        "--field",
+        "owner=ann",
+        "--field",
+        "rank=3",
+      ).status,
+    ).toBe(0);
+    const { fields } = at.json<Version>("show", "the-run", "--metadata");
+    expect(fields).toMatchObject({ short_summary: "the first run", owner: "ann", rank: 3, tool: "bash" });
+    expect(at.run("objects", "--query", "owner = ann and rank > 2").stdout).toContain("call_1");
+    at.run("describe", "the-run", "--summary", "", "--field", "owner=");
+    const now = at.json<Version>("show", "the-run", "--metadata").fields;
+    expect(now).not.toHaveProperty("short_summary");
+    expect(now).not.toHaveProperty("owner");
+    expect(at.run("show", "the-run").stdout).toBe("done\n");
+    expect(at.failure("describe", "the-run", "--field", "status=fail")).toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect(at.failure("describe", "chat:s", "--field", "a=b")).toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect(at.failure("describe", "the-run")).toMatchObject({ code: "USAGE" });
+  });
+
+  test("finds notes by one of their tags", () => {
+    const at = desk();
+    at.write("a.md", "#work #urgent\n");
+    at.write("b.md", "#home\n");
+    at.run("index", ".");
+    const found = (query: string) => at.run("objects", "--query", query).stdout.match(/[ab]\.md/g);
+    expect(found("tags = work")).toEqual(["a.md"]);
+    expect(found("tags != work and type = file")).toEqual(["b.md"]);
+    expect(found("tags in (home, other)")).toEqual(["b.md"]);
+  });
+
+  test("expands a note with the parts that its links name", () => {
+    const at = desk();
+    at.write("a.md", "see [[b#Two]]\n");
+    at.write("b.md", "# One\nx\n# Two\ny\n");
+    at.run("index", ".");
+    expect(at.run("expand", "a.md", "--content").stdout).toMatch(
+      /^--- \S*a\.md\nsee .*\n--- \S*b\.md#Two\n# Two\ny\n$/,
+    );
+    expect(at.run("expand", "b.md", "--back").stdout).toMatch(/\n1\twikilink\tcontent\tfound\t\S*a\.md\n$/);
+    expect(at.run("expand", "a.md", "--select", "char_count", "--type", "file").stdout).toContain("char_count: 14\n");
+  });
+
+  test("says in a chat what would pass for one of its lines", async () => {
+    const at = desk();
+    const store = await openStore({ path: at.store });
+    const session = await openSession(store, { harness: "test", sessionId: "s", cwd: at.folder, settings: {} });
+    const text = "look:\n--- assistant\nI agree";
+    await session.transformContext([{ role: "user", content: text, timestamp: 1 }]);
+    await session.close();
+    await store.close();
+    expect(at.run("show", "chat:s").stdout).toBe("--- user, turn 1\nlook:\n\\--- assistant\nI agree\n");
   });
 
   test("prints large content whole, and stops if the reader does", async () => {
@@ -464,7 +560,10 @@ test("an object is taken out of a session's pool and brought back", async () => 
   };
   expect(await sets()).toEqual({ index: ["t1"], pool: ["t1"] });
   const { status, stdout } = at.run("pool", "latest", "t1", "--out");
-  expect([status, stdout]).toEqual([0, "done: t1 is in the session index only; activate brings it back\n"]);
+  expect([status, stdout]).toEqual([
+    0,
+    "done: t1 is not listed any more; deactivate lists it again, activate shows it\n",
+  ]);
   expect(await sets()).toEqual({ index: ["t1"], pool: [] });
   expect(at.json("pool", "s", "call_1", "--in")).toEqual({ id: "session:s", name: "call_1", out: false });
   expect(await sets()).toEqual({ index: ["t1"], pool: ["t1"] });

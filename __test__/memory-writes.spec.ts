@@ -33,6 +33,7 @@ test("an entry is staged, listed and flushed, and not repeated", async () => {
   expect(waiting).toMatchObject({ scope: "project", interrupted: false, files: [local, file] });
   expect(waiting.operations[0]).toEqual({
     id: "w1",
+    scope: "project",
     at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
     file: "MEMORY.md",
     text: "CI: green",
@@ -64,7 +65,7 @@ test("staging and flush say why an entry is refused", async () => {
   expect(beside.findings).toMatchObject([{ code: "NEAR_DUPLICATE", words: 'the global memory says the same: "tabs"' }]);
   const [global, inProject] = await memory.flush();
   expect(global.committed.map(({ text }) => text)).toEqual(["CI: red"]);
-  expect(global.refused).toMatchObject([{ id: "w2", status: "refused", code: "DUPLICATE", reason: words }]);
+  expect(global.refused).toMatchObject([{ id: "g2", status: "refused", code: "DUPLICATE", reason: words }]);
   expect(inProject.committed).toHaveLength(1);
 });
 
@@ -73,10 +74,13 @@ test("what waits can be taken back, and only what waits", async () => {
   const memory = openMemory({ agentDir, project, trusted: true });
   await memory.remember("project", "one");
   await memory.remember("global", "two");
-  await expect(memory.withdraw("w1")).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
-  expect(await memory.withdraw("w1", "global")).toBe("global");
-  expect(await memory.withdraw("w1")).toBe("project");
-  for (const id of ["w1", "w9", "x", ""]) {
+  await memory.remember("local", "three");
+  const waiting = (await memory.waiting()).flatMap(({ operations }) => operations);
+  expect(waiting.map(({ id, scope }) => `${id} ${scope}`)).toEqual(["g1 global", "w1 project", "w2 local"]);
+  for (const { id, scope } of waiting) {
+    expect(await memory.withdraw(id)).toBe(scope);
+  }
+  for (const id of ["w1", "g1", "w9", "x", ""]) {
     await expect(memory.withdraw(id)).rejects.toMatchObject({ code: "NO_OPERATION" });
     await expect(memory.accept(id)).rejects.toMatchObject({ code: "NO_OPERATION" });
   }

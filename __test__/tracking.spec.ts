@@ -72,7 +72,7 @@ describe("tracking", () => {
     await settle();
     const id = await store.find(join(folder, "a.txt"));
     expect(told.at(-1)).toMatchObject({ type: "moved", from: join(folder, "a.txt"), fromId: id, noContent: null });
-    expect(words()).toEqual(["deleted a.txt", "moved b.txt"]);
+    expect(words()).toEqual(["moved b.txt"]);
     rmSync(join(folder, "b.txt"));
     await settle();
     write("b.txt", "two");

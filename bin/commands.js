@@ -1,8 +1,10 @@
 // The commands, in the order of `palimpsest --help`. To add one, add a file in `commands/`, a line here, and a row in the documents.
 import { backup } from "./commands/backup.js";
 import { context } from "./commands/context.js";
+import { describe } from "./commands/describe.js";
 import { diff } from "./commands/diff.js";
 import { doctor } from "./commands/doctor.js";
+import { expand } from "./commands/expand.js";
 import { exportArchive } from "./commands/export.js";
 import { forget } from "./commands/forget.js";
 import { gc } from "./commands/gc.js";
@@ -39,7 +41,9 @@ export const commands = [
   history,
   diff,
   links,
+  expand,
   name,
+  describe,
   pool,
   memory,
   trust,

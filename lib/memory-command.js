@@ -350,7 +350,9 @@ async function trace({ memory }, id) {
  */
 async function operations({ memory }, statuses) {
   const waiting = (await memory.waiting()).flatMap(({ operations }) => operations);
-  return waiting.filter(({ status }) => statuses.includes(status)).map(({ id, text }) => [id, firstLine(text)]);
+  return waiting
+    .filter(({ status }) => statuses.includes(status))
+    .map(({ id, scope, text }) => [id, `${scope}: ${firstLine(text)}`]);
 }
 
 /** @param {Surroundings} around @returns {Promise<[string, string][]>} */

@@ -42,6 +42,7 @@ export function overviewText(whole, command, off) {
   const counted = faults.reduce((sum, { inSession }) => sum + inSession, 0);
   return [
     row("memory", stateText(whole, command, off)),
+    ...(whole.trust === null ? [] : [row("trust", trustText(whole, command))]),
     ...scopes.flatMap(scopeRows),
     ...(scopes.length === 0 ? [row("", "there is no memory folder here")] : []),
     ...(staged > 0
@@ -81,30 +82,47 @@ function stateText({ settings, pages, section }, command, off) {
     ? `${resident} in the system prompt, ${count(section.pageTokens)} of ${count(settings.maxMemoryTokens)} tokens`
     : `the first lines of each index in the system prompt, ${count(section.pageTokens)} tokens`;
   const changes = section.changes > 0 ? `, ${plural(section.changes, "change")} told since` : "";
-  return `${whole}, ${of} (${count(section.tokens)} with its rules)${changes}`;
+  return `${whole}, ${of} (${count(section.tokens)} with its rules, ${size(section.bytes)})${changes}`;
+}
+
+/** What the person said of the project, and whether it counts in this run. @param {Whole} whole @param {string} command */
+function trustText({ trust, scopes }, command) {
+  const isUsed = scopes.some(({ scope, denied }) => scope === "project" && !denied);
+  switch (trust) {
+    case "trusted":
+      return `you trust this project${isUsed ? "" : ", but it is not used in this run"}`;
+    case "own":
+      return `this project holds only what your own sessions wrote${isUsed ? "" : "; it is not used in this run"}`;
+    case "denied":
+      return `you do not trust this project: \`${command} trust\` says otherwise`;
+    case "changed":
+      return `another project stands where you trusted one: \`${command} trust\` trusts this one`;
+    default:
+      return `you have not said that you trust this project: \`${command} trust\``;
+  }
 }
 
 /** @param {Overview["scopes"][number]} scope */
 function scopeRows({ scope, folder, denied, exists, files, table }) {
   if (denied) {
-    return scope === "local" ? [] : [row(scope, "not looked at: this project is not trusted")];
+    return scope === "local" ? [] : [row(scope, `${name(folder)} · not looked at: this project is not trusted`)];
   }
   if (scope === "local") {
-    // It stands in the project's folder.
-    return files.map((file) => row(scope, fileText(file)));
+    // It has its page table with the project's.
+    return files.map((file) => row(scope, `${fileText({ ...file, file: file.path })} · yours, not the repository's`));
   }
   if (!exists) {
-    return [row(scope, `${name(folder ?? "")} does not exist yet: the first entry makes it`)];
+    return [row(scope, `${name(folder)} does not exist yet: the first entry makes it`)];
   }
   const tables = {
     none: "no page table yet",
-    current: "",
+    current: "page table current",
     outdated: "page table outdated",
     damaged: "page table damaged",
   };
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  const said = [`${plural(files.length, "file")}, ${size(bytes)}`, tables[table]].filter((text) => text !== "");
-  return [row(scope, `${name(folder ?? "")} · ${said.join(" · ")}`), ...files.map((file) => row("", fileText(file)))];
+  const said = `${plural(files.length, "file")}, ${size(bytes)} · ${tables[table]}`;
+  return [row(scope, `${name(folder)} · ${said}`), ...files.map((file) => row("", fileText(file)))];
 }
 
 /** @param {Overview["scopes"][number]["files"][number]} file */
@@ -148,8 +166,8 @@ function restsText(places) {
 
 /** @param {Waiting[]} waiting @param {string} command */
 export function waitingText(waiting, command) {
-  const rows = waiting.flatMap(({ scope, operations }) =>
-    operations.map(({ id, status, text, origin, by, reason }) => {
+  const rows = waiting.flatMap(({ operations }) =>
+    operations.map(({ id, scope, status, text, origin, by, reason }) => {
       const from = by === "person" ? "" : ` (${by}${origin === undefined ? "" : ` from ${name(origin)}`})`;
       return [id, scope, status, `${shortened(text)}${from}${reason === undefined ? "" : ` · ${reason}`}`];
     }),
@@ -176,7 +194,7 @@ export function decidedText(id, scope, accepts, command) {
 export function flushText(done, command) {
   const lines = done.flatMap(({ scope, committed, refused, held, proposed, resumed, findings, failed }) => [
     ...(resumed ? [`${scope}: ended a flush that was interrupted`] : []),
-    ...committed.map(({ id, file, line, text, findings: own, restsOn = [] }) =>
+    ...committed.map(({ id, scope, file, line, text, findings: own, restsOn = [] }) =>
       [
         `${scope}: ${id} is in ${name(file)}${line === null ? "" : `:${line}`} · ${shortened(text)}`,
         ...restsText(restsOn),
@@ -184,12 +202,16 @@ export function flushText(done, command) {
       ].join("\n"),
     ),
     ...refused.map(
-      ({ id, text, reason }) => `${scope}: ${id} is refused: ${reason ?? "no reason given"} · ${shortened(text)}`,
+      ({ id, scope, text, reason }) =>
+        `${scope}: ${id} is refused: ${reason ?? "no reason given"} · ${shortened(text)}`,
     ),
     ...held.map(
-      ({ id, text, reason }) => `${scope}: ${id} waits on: ${reason ?? "no reason given"} · ${shortened(text)}`,
+      ({ id, scope, text, reason }) => `${scope}: ${id} waits on: ${reason ?? "no reason given"} · ${shortened(text)}`,
     ),
-    ...(proposed.length > 0 ? [`${scope}: ${proposed.length} wait for your word: \`${command} waiting\``] : []),
+    ...[...new Set(proposed.map(({ scope }) => scope))].map((of) => {
+      const number = proposed.filter(({ scope }) => scope === of).length;
+      return `${of}: ${number} wait for your word: \`${command} waiting\``;
+    }),
     ...findings.map(findingText),
     ...(failed === null ? [] : [`${scope}: nothing could be written: ${failed.words}`]),
   ]);

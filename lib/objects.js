@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { plural, size, what, wholeOutput, whyNoText } from "./describe.js";
+import { describeObject } from "./describing.js";
 import { typed } from "./program.js";
 import { reasons } from "./reasons.js";
 import { line, name as spelt } from "./terminal.js";
@@ -224,6 +225,26 @@ export async function deactivated(current, name) {
   const answered = (await changed(current, "deactivate", name)).replace(/^done: /, "");
   const [, tokens] = /, ([\d,]+ tokens?)$/.exec(answered) ?? [];
   return tokens === undefined ? answered : `\`${name}\` leaves the window with the next epoch: ${tokens}.`;
+}
+
+/** Gives an object a nickname. @param {Changeable} current @param {string} given `NAME NICKNAME` */
+export async function named({ session, store }, given) {
+  const [, name, nickname] = /^(.+)\s+(\S+)$/s.exec(given) ?? [];
+  if (nickname === undefined) {
+    return "A name and a nickname are needed, such as `t17 failing-test`.";
+  }
+  await store.name((await session.find(name)).name, nickname);
+  return `\`${spelt(name)}\` is named \`${nickname}\`: you and the model may use that name.`;
+}
+
+/** Says what an object is. @param {Changeable} current @param {string} given `NAME TEXT` */
+export async function described({ session, store }, given) {
+  const [, name, summary] = /^(\S+)\s+(.+)$/s.exec(given) ?? [];
+  if (summary === undefined) {
+    return "A name and a line are needed, such as `t17 the first failing run`.";
+  }
+  await describeObject(store, (await session.find(name)).name, { summary });
+  return `\`${spelt(name)}\` is described: the line stands behind it once its text has left the window.`;
 }
 
 /** Does what the tool of that name does. @param {Changeable} current @param {string} tool @param {string} name */

@@ -13,7 +13,7 @@ import { withText } from "../lib/content.js";
 import { type Copy, once, servingCopy, standsAside } from "./addon.ts";
 import { createFailures, describe, type Failures, openExtensionLog, timedHooks } from "./failures.ts";
 import { flagName } from "./live.ts";
-import { MemoryLife, memoryFlag } from "./memory.ts";
+import { captureMs, MemoryLife, memoryFlag } from "./memory.ts";
 import { modelOf } from "./observe.ts";
 import { contextMessages, noteHidden, prompted } from "./prompt.ts";
 import { type Current, loadWelcome, SessionLife, showStatus } from "./session.ts";
@@ -22,9 +22,6 @@ import { registerTrust } from "./trust.ts";
 
 /** Whether the user was told that this copy does not serve. */
 let saidAside = false;
-
-/** How long a model may take to propose what to remember; at the end of a session a person waits. */
-const captureMs = { compaction: 120_000, end: 20_000 };
 
 const loadCommand = once(() => import("./command.ts"));
 const loadMemoryCommand = once(() => import("./memory-command.ts"));

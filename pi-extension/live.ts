@@ -326,13 +326,19 @@ export function isChoice<Key extends keyof typeof choosable>(key: Key, value: un
   return (choosable[key] as readonly unknown[]).includes(value);
 }
 
-/** Remembers what the user wants in this session. */
-export function remember(pi: ExtensionAPI, what: { on: boolean } | Partial<Choices>): void {
+/** Up to when what was said in the session was looked at for memory; undefined where it never was, nor had to be. */
+export function capturedUntil(ctx: ExtensionContext): number | undefined {
+  const until = newest(ctx, "captured");
+  return typeof until === "number" ? until : undefined;
+}
+
+/** Remembers what the user wants in this session, and what was done for them there. */
+export function remember(pi: ExtensionAPI, what: { on: boolean } | { captured: number } | Partial<Choices>): void {
   pi.appendEntry(entryType, what);
 }
 
 /** The newest value under a key of our entries. */
-function newest(ctx: ExtensionContext, key: "on" | keyof typeof choosable): unknown {
+function newest(ctx: ExtensionContext, key: "on" | "captured" | keyof typeof choosable): unknown {
   const data = (entry: SessionEntry) =>
     entry.type === "custom" && entry.customType === entryType
       ? (entry.data as Record<string, unknown> | undefined)

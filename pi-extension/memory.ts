@@ -13,11 +13,15 @@ import { name } from "../lib/terminal.js";
 import { oneLine } from "../lib/words.js";
 import { loadAddon, type Memory, type MemoryFlush, once } from "./addon.ts";
 import { createFailures, type Failures, type openExtensionLog } from "./failures.ts";
+import { capturedUntil, remember } from "./live.ts";
 import { modelOf } from "./observe.ts";
 import type { SessionLife } from "./session.ts";
 import { askTrust, trusted } from "./trust.ts";
 
 const loadCapture = once(() => import("./capture.ts"));
+
+/** How long a model may take to propose what to remember; at the end of a session a person waits. */
+export const captureMs = { compaction: 120_000, end: 20_000, left: 120_000 };
 
 /** How much of an entry a notice shows. */
 const mostCharacters = 60;
@@ -57,7 +61,7 @@ export class MemoryLife {
     this.#memory = undefined;
     this.#text = undefined;
     this.#chosen = undefined;
-    this.#capturedAt = Date.now();
+    this.#capturedAt = capturedUntil(ctx) ?? Date.now();
   }
 
   /** Asks whether the project's memory and settings are to be used, where nobody said so. Before the session opens, by these settings. */
@@ -167,11 +171,21 @@ export class MemoryLife {
       this.#capturedAt = Date.now();
       const { propose } = await loadCapture();
       const proposed = await propose(memory, model, ctx, since, deadlineMs);
+      remember(this.#pi, { captured: this.#capturedAt });
       if (proposed > 0) {
         const what = proposed === 1 ? "an entry is proposed" : `${proposed} entries are proposed`;
         this.#failures?.farewell(`${what} for memory: \`/memory flush\` shows what waits for your word`);
       }
     });
+  }
+
+  /** Looks at what a session that was killed left, which no end looked at, and notes from when on this one is to be looked at. */
+  async #captureLeft(memory: Memory, ctx: ExtensionContext): Promise<void> {
+    if (capturedUntil(ctx) !== undefined) {
+      await this.capture(ctx, captureMs.left);
+    } else if (await memory.captureModel().catch(() => null)) {
+      remember(this.#pi, { captured: this.#capturedAt });
+    }
   }
 
   /** Pi compacted the conversation. */
@@ -189,8 +203,9 @@ export class MemoryLife {
     const memory = await this.#open(ctx).catch(() => undefined);
     if (memory !== undefined) {
       await this.#settle(memory, (line) => this.#failures?.notice(line));
-      // Nobody waits for it: a large file takes a while.
+      // Nobody waits for these: a large file takes a while, and so does a model.
       void this.#warnOfDangers(memory);
+      void this.#captureLeft(memory, ctx);
     }
   }
 

@@ -27,7 +27,7 @@ test("/memory shows, searches, stages, flushes, verifies, toggles", async () => 
   await pi.prompt("why does the deployment fail?");
   const overview = await said(pi, "/memory");
   expect(overview).toMatch(
-    /^memory {4}on · 2 pages, 2 in the system prompt, \d+ of 4,096 tokens \([\d,]+ with its rules\)$/m,
+    /^memory {4}on · 2 pages, 2 in the system prompt, \d+ of 4,096 tokens \([\d,]+ with its rules, \d+ B\)$/m,
   );
   expect(overview).toContain("archive/old.md");
   expect(await said(pi, "/memory pages")).toMatch(
@@ -86,7 +86,9 @@ test("an untrusted project is not read, and recall is denied", async () => {
   seed(sandbox, "MEMORY.md", "- a needle of the project\n");
   const pi = startPiRpc(sandbox, ["-e", extension, "--no-approve"]);
   await pi.prompt("hello");
-  expect(await said(pi, "/memory")).toMatch(/^project {3}not looked at: this project is not trusted$/m);
+  expect(await said(pi, "/memory")).toMatch(
+    /^project {3}\S+\/\.pi\/memory · not looked at: this project is not trusted$/m,
+  );
   expect(await said(pi, "/memory recall needle")).toMatch(/^no_match: /);
   expect(await said(pi, "/memory recall needle --project")).toMatch(
     /^denied: .*\nNot searched: memory of scope `project` is not searched/,

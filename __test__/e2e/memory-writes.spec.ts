@@ -209,6 +209,33 @@ test("a configured model proposes entries for approval", async () => {
   expect(model.requests).toHaveLength(3);
 });
 
+test("what was said before a kill is looked at once resumed", async () => {
+  const prompt = "No. We use pnpm here, since npm breaks the workspace, and it took hours to find out. ".repeat(4);
+  const answer = '[{"scope": "local", "text": "Package manager: pnpm"}]';
+  const kill = { calls: [{ name: "bash", args: { command: "kill -9 $PPID; sleep 5" } }] };
+  let killed = false;
+  const { model, sandbox } = await start(({ body }) => {
+    if (JSON.stringify(body).includes("Answer with a JSON array")) {
+      return { text: answer };
+    }
+    const first = !killed;
+    killed = true;
+    return first ? kill : { text: "Yes." };
+  });
+  const folder = join(sandbox.agentDir, "memory");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "config.json"), JSON.stringify({ captureModel: "scripted/scripted-1" }));
+  await runPi(sandbox, ["-e", extension, "-p", prompt]);
+  const asked = () => model.requests.filter(({ body }) => JSON.stringify(body).includes("Answer with a JSON array"));
+  expect(asked()).toEqual([]);
+  expect(await runPi(sandbox, ["-e", extension, "-p", "--continue", "ok?"])).toMatchObject({ code: 0 });
+  expect(asked().length).toBe(1);
+  expect(JSON.stringify(asked()[0].body.messages)).toContain("Person: No. We use pnpm here");
+  const memory = openMemory({ agentDir: sandbox.agentDir, project: sandbox.projectDir, trusted: true });
+  const [{ operations }] = await memory.waiting();
+  expect(operations).toMatchObject([{ scope: "local", text: "Package manager: pnpm", status: "proposed" }]);
+});
+
 test("the model is asked after a compaction, in the background", async () => {
   const prompt = "No. We use pnpm here, since npm breaks the workspace, and it took hours to find out. ".repeat(4);
   const answer = '[{"scope": "global", "text": "Answers: without praise"}]';

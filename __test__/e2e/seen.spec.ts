@@ -210,7 +210,11 @@ test("/context lists, shows, explains and releases objects", async () => {
   expect(await said(pi, `/context deactivate ${bash}`)).toMatch(
     /^`t\d+` leaves the window with the next epoch: [\d,]+ tokens\.$/,
   );
-  expect(await said(pi, `/context deactivate ${bash}`)).toContain("is in the session index only");
+  expect(await said(pi, `/context deactivate ${bash}`)).toContain("is not listed any more");
+  expect(await said(pi, `/context name ${bash} the-run`)).toContain("is named `the-run`");
+  expect(await said(pi, "/context show the-run")).toMatch(/^1\n2\n3\n/);
+  expect(await said(pi, "/context describe the-run the first run")).toContain("is described");
+  expect(await said(pi, "/context name the-run")).toContain("A name and a nickname are needed");
   expect(await said(pi, "/context show")).toBe("Which one? `/context show NAME`");
   expect(await said(pi, "/context show f99")).toContain("UNKNOWN_NAME");
   await pi.prompt("again");

@@ -1,4 +1,4 @@
-// `palimpsest diff`: the difference of two versions of an object, as a unified diff.
+// `palimpsest diff`: the difference of two versions of an object, or of two objects, as a unified diff.
 import { wholeNumber } from "../lib/arguments.js";
 import { styled, write, writeJson } from "../lib/output.js";
 import { forNames, givenName, handleOption, withStore } from "../lib/store.js";
@@ -14,17 +14,20 @@ export const diff = {
     context: { type: "string", value: "N", text: "unchanged lines around each change; default: 3" },
   },
   notes: [
-    "A and B are a transaction (12), a step back (-1), `latest` or a time (RFC 3339). By default, B is the latest version and A the one before B. If only fields differ, they are listed.",
+    "A and B are a transaction (12), a step back (-1), `latest` or a time (RFC 3339). By default, B is the latest version and A the one before B. A may also be the name of another object, such as the system prompt of another session: then NAME is compared with it. If only fields differ, they are listed.",
   ],
   json: "Difference",
   examples: ["palimpsest diff src/main.rs -2 latest", "palimpsest diff README.md -1 --context 0"],
   async run(given) {
     const [, from, to] = given.positionals;
+    const other = from === undefined || to !== undefined || isVersion.test(from) ? undefined : from;
     const context = wholeNumber(given, "context");
     await withStore(
       given,
       async (store) => {
-        const found = await store.diff(await givenName(store, given), { from, to, context });
+        const named = other === undefined ? undefined : await objectOf(store, given, other);
+        const versions = named === undefined ? { from, to } : { other: named };
+        const found = await store.diff(await givenName(store, given), { ...versions, context });
         if (given.json) {
           return writeJson(found);
         }
@@ -40,6 +43,26 @@ export const diff = {
     );
   },
 };
+
+/** What chooses a version: a transaction, a step back, a time. */
+const isVersion = /^@?(-?\d+|latest|\d{4}-\d\d-\d\d(T.*)?)$/;
+
+/**
+ * The name of another object, as NAME is taken; undefined where it names none, and so is taken for a version.
+ * @param {import("../../index.js").Store} store
+ * @param {import("../lib/arguments.js").Given} given
+ * @param {string} other
+ */
+async function objectOf(store, given, other) {
+  try {
+    return await givenName(store, { ...given, positionals: [other] });
+  } catch (error) {
+    if (/** @type {{ code?: unknown }} */ (error).code === "UNKNOWN_NAME") {
+      return undefined;
+    }
+    throw error;
+  }
+}
 
 /**
  * A unified diff in colours.

@@ -22,7 +22,7 @@ export const links = {
     "as-of": { type: "string", value: "TX|TIME", text: "as of a transaction (12) or a time (RFC 3339)" },
   },
   notes: [
-    "Columns: kind, place, line, text, target; with --back, the object that has the link comes first. A link resolves to a stored file in the vault of the linking file: the nearest folder above it with a .obsidian, else with a .git, else the folder that was given to `palimpsest index`, else the one that the file is in. Other files that an ambiguous link may mean follow in parentheses.",
+    "Columns: kind, place, line, text, target; with --back, the object that has the link comes first. A link resolves to a stored file in the vault of the linking file: the nearest folder above it with a .obsidian, else with a .git, else the folder that was given to `palimpsest index`, else the one that the file is in. Other files that an ambiguous link may mean follow in parentheses. A wikilink that leads to no file may name any object: by ID, a unique beginning of it, nickname, or handle, call ID or path of the session that wrote it, with a version (`[[t17@-1]]`) or lines (`[[t17:5-9]]`).",
   ],
   json: "{ id: string, links: ObjectLink[] }",
   examples: ["palimpsest links notes/plan.md", "palimpsest links notes/plan.md --back --json"],
@@ -68,6 +68,6 @@ function shownTarget({ state, path, id, candidates }) {
   }
   const named = path ?? (id === undefined ? "" : shownId(id));
   const shown = state === "found" ? name(named) : `${state} ${name(named)}`.trim();
-  const others = candidates.map((candidate) => name(candidate.path)).join(", ");
+  const others = candidates.map(({ id, path }) => (path === "" ? shownId(id) : name(path))).join(", ");
   return others === "" ? shown : `${shown} (${others})`;
 }

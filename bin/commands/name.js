@@ -1,15 +1,15 @@
 // `palimpsest name`: gives an object a nickname, or takes one away.
 import { UsageError } from "../lib/arguments.js";
 import { write, writeJson } from "../lib/output.js";
-import { findObject, forNames, withStore } from "../lib/store.js";
+import { findObject, forNames, givenName, handleOption, withStore } from "../lib/store.js";
 
 /** @type {import("../lib/arguments.js").Command} */
 export const name = {
   name: "name",
-  usage: "NAME NICKNAME | --remove NICKNAME",
+  usage: "NAME NICKNAME [--session SESSION] | --remove NICKNAME",
   summary: "Give an object a nickname, or take one away",
   arguments: [1, 2],
-  options: { remove: { type: "boolean", text: "remove the nickname" } },
+  options: { session: handleOption, remove: { type: "boolean", text: "remove the nickname" } },
   notes: [
     "A nickname is unique in the store. It has 1 to 64 characters, no white space, none of @ / \\ [ ] : and does not look like a handle (t17) or an ID. A nickname of another object is refused.",
   ],
@@ -24,11 +24,13 @@ export const name = {
       );
     }
     const [first, second] = given.positionals;
+    const isHandle = given.values.session !== undefined;
     await withStore(
       given,
       async (store) => {
         const nickname = remove ? first : second;
-        const id = remove ? await store.unname(nickname) : await store.name(await findObject(store, first), nickname);
+        const named = async () => (isHandle ? await givenName(store, given) : await findObject(store, first));
+        const id = remove ? await store.unname(nickname) : await store.name(await named(), nickname);
         if (given.json) {
           return writeJson({ id, nickname, removed: remove });
         }

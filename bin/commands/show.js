@@ -1,7 +1,8 @@
 // `palimpsest show`: prints the content of an object, byte for byte, or its metadata.
 
+import { chatText } from "../../lib/chat-text.js";
 import { elsewhere, size, whatAndWhence, wholeOutput, whyNoText } from "../../lib/describe.js";
-import { name as spelt } from "../../lib/terminal.js";
+import { harmless, name as spelt } from "../../lib/terminal.js";
 import { text, UsageError } from "../lib/arguments.js";
 import { isTerminal, write, writeError, writeJson } from "../lib/output.js";
 import { forNames, givenName, handleOption, withStore } from "../lib/store.js";
@@ -31,7 +32,7 @@ export const show = {
     metadata: { type: "boolean", text: "print the metadata of the version instead" },
   },
   notes: [
-    "Of a chat, prints the messages, and of a session the events, each as a line of JSON. Fails for an object without content (binary, too large, deleted). Of a tool call that read a file, prints which lines it read: their text is in the file. Of one whose tool cut its output, prints all of it where it is stored. Where another store wrote it, stderr says so.",
+    "Of a chat, prints what was said as a text: each message behind a line such as `--- user, turn 3`, `--- assistant` or `--- tool call`; outputs are named. `--field turns` and `--field toolcall_refs` print these as JSON. Of a session, prints the events, each as a line of JSON. Fails for an object without content (binary, too large, deleted). Of a tool call that read a file, prints which lines it read: their text is in the file. Of one whose tool cut its output, prints all of it where it is stored. Where another store wrote it, stderr says so.",
     "With `--metadata`, of a session also what it knew: its tool calls, and a table of the objects that it met with their handles and the sets that they were in.",
   ],
   json: "Version & { text: string }, or Version & { items: unknown[] }; with --metadata Version & { document?: SessionDocument }",
@@ -58,6 +59,10 @@ export const show = {
         if (whence !== null && !given.json) {
           await writeError(`palimpsest: written by another store, ${whence}\n`);
         }
+        if (version.type === "chat" && (field === "turns" || field === "toolcall_refs")) {
+          const { nodes } = await store.expand({ roots: [version.id], depth: 0, values: [field], at: version.txId });
+          return writeJson(nodes[0].values[field]);
+        }
         if (version.itemCount > 0 && field === undefined) {
           return showItems(given, store, { name, version, lines });
         }
@@ -72,7 +77,8 @@ export const show = {
         // A content is printed byte for byte; on a terminal the next prompt begins on a line of its own.
         await write(isTerminal() && content !== "" && !content.endsWith("\n") ? `${content}\n` : content);
       },
-      { needed: forNames },
+      // The toolcalls of a chat are known by the index of relations.
+      { access: field === "turns" || field === "toolcall_refs" ? "refresh" : "read", needed: forNames },
     );
   },
 };
@@ -122,7 +128,8 @@ async function showItems(given, store, { name, version, lines }) {
   }
   for (let from = 0; from < version.itemCount; from += pageSize) {
     const items = await store.items(name, { at, lines, from, to: from + pageSize });
-    await write(items.map((item) => `${item}\n`).join(""));
+    const shown = version.type === "chat" ? items.map(chatText).join("") : items.map((item) => `${item}\n`).join("");
+    await write(isTerminal() ? harmless(shown) : shown);
   }
 }
 

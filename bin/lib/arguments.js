@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
  * @property {"boolean" | "string"} type
  * @property {string} [value] placeholder for the value in the help
  * @property {string} text what it does
+ * @property {boolean} [multiple] whether it may be repeated: its value is a list
  *
  * @typedef {object} Command
  * @property {string} name
@@ -20,7 +21,7 @@ import { parseArgs } from "node:util";
  *
  * @typedef {object} Given
  * @property {string[]} positionals
- * @property {Record<string, string | boolean | undefined>} values
+ * @property {Record<string, string | boolean | (string | boolean)[] | undefined>} values
  * @property {boolean} json
  * @property {boolean} help
  * @property {string | undefined} store
@@ -82,7 +83,9 @@ function parse(given, options, hint) {
   try {
     return parseArgs({
       args,
-      options: Object.fromEntries(Object.entries(options).map(([name, { type }]) => [name, { type }])),
+      options: Object.fromEntries(
+        Object.entries(options).map(([name, { type, multiple = false }]) => [name, { type, multiple }]),
+      ),
       allowPositionals: true,
     });
   } catch (error) {

@@ -13,6 +13,7 @@ use super::version::At;
 use base::error::{Error, Result};
 use base::object::{DynamicReference, ObjectId, ObjectType, Reference};
 use graph::{ContentPart, Direction, Expansion, Graph, PlacePattern, What};
+use live::SessionNames;
 use source::PathPlace;
 use store::RelationKind;
 
@@ -177,7 +178,9 @@ fn with_graph<T>(
     let at = as_of(at)?;
     let place = names.place(cwd)?;
     let exists = |filesystem_id: &str, path: &str| place.files.exists(filesystem_id, path);
-    ask(&Graph::open(&names.store, at, &exists)?, &place)
+    let sessions = SessionNames::new(&names.store);
+    let meant = |session: &ObjectId, name: &str, at| sessions.meant(session, name, at);
+    ask(&Graph::open(&names.store, at, &exists)?.with_sessions(&meant), &place)
 }
 
 fn expansion(options: ExpandOptions, find: impl Fn(&str) -> Result<ObjectId>) -> Result<Expansion> {

@@ -15,7 +15,6 @@ use base::clock::system_time;
 use base::error::Error;
 use files::looks::{Deadline, Late};
 use memory::import::ImportFrom;
-use memory::journal::OperationId;
 use memory::{Scope, Warning};
 
 /// How long a write may take, including waits for other processes; after that, its disk counts as
@@ -117,9 +116,10 @@ impl Memory {
         self.answer(|memory| Ok(memory.waiting()))
     }
 
-    /// Accepts a proposal, which the next flush then writes. `scope`: of its folder, if it waits in both. Resolves to it.
+    /// Accepts a proposal, which the next flush then writes. `scope`: of its folder; the ID says it as well. Resolves to the scope that it is
+    /// for.
     ///
-    /// Rejects with `NO_OPERATION`, `INVALID_ARGUMENT` if it is not clear which is meant, or as `remember`.
+    /// Rejects with `NO_OPERATION`, or as `remember`.
     #[napi(
         ts_args_type = "id: string, scope?: MemoryScope | null",
         ts_return_type = "Promise<MemoryScope>"
@@ -267,9 +267,8 @@ impl Memory {
 impl Memory {
     fn decide(&self, id: Given<String>, scope: Maybe<String>, accepts: bool) -> Promised<String> {
         self.with(move |memory| {
-            let id = OperationId::parse(&id.named("id")?)?;
             let scope = scope.named("scope")?.map(|name| Scope::named(&name)).transpose()?;
-            memory.decide(id, scope, accepts).map(|scope| scope.to_string())
+            memory.decide(&id.named("id")?, scope, accepts).map(|scope| scope.to_string())
         })
     }
 }

@@ -78,6 +78,8 @@ pub struct ItemsOptions {
 #[napi(object)]
 #[derive(Default)]
 pub struct DiffOptions {
+    /// Name of another object, to compare with: its version is the later one. Default: the object itself.
+    pub other: Option<String>,
     /// The earlier one, as `at` in `ReadOptions`. Default: the version before `to`.
     #[napi(ts_type = "number | string")]
     pub from: Option<At>,
@@ -219,7 +221,7 @@ impl Store {
         })
     }
 
-    /// Compares two versions of an object, by lines.
+    /// Compares two versions of an object, or two objects, by lines.
     ///
     /// Rejects as `get`.
     #[napi(
@@ -230,9 +232,15 @@ impl Store {
         let names = self.names();
         answering(move || {
             let options = options.or_default("options")?;
-            let found = names.place(options.cwd)?.find(&names.store, &name.named("name")?)?;
+            let (place, name) = (names.place(options.cwd)?, name.named("name")?);
             let (from, to) = (selector("from", options.from)?, selector("to", options.to)?);
-            let (from, to) = names.store.pair(&found.id, from, to)?;
+            let (from, to) = match options.other {
+                Some(other) => (
+                    place.version(&names.store, &name, from)?.0,
+                    place.version(&names.store, &other, to)?.0,
+                ),
+                None => names.store.pair(&place.find(&names.store, &name)?.id, from, to)?,
+            };
             let context = options.context.map_or(DEFAULT_DIFF_CONTEXT, |lines| lines as usize);
             let diff = names.store.diff(from, to, context)?;
             Ok(json!({

@@ -92,6 +92,7 @@ fn the_lines_shown_to_the_model_are_those_of_the_code() {
         forms::bytes_gone_line(f3, "shot.png"),
         forms::bytes_back_line(f3, "shot.png", 18_240),
         forms::again_line((handle("f9"), "src/a.rs"), (f3, "src/b.rs")),
+        forms::links_line((f3, "notes.md"), &[(handle("f4"), "a.md"), (handle("f5"), "b.md")]),
         forms::nearest_line(f3, "src/main.rs", range(35, 49), "oldText"),
         forms::places_line(f3, "src/main.rs", "edits[1].oldText", &[range(9, 9), range(40, 40)], 2),
         forms::activated_line(t17, "bash", &[range(1, 40)], 412),

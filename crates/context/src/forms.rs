@@ -236,6 +236,13 @@ pub fn again_line((file, path): (Handle, &str), (moved, now): (Handle, &str)) ->
     format!("[{file}] {path} is on disk again, beside {moved} {now}.")
 }
 
+/// A note on the files that a file links to: `[f3] notes.md links to f4 a.md, f5 b.md`
+pub fn links_line((file, path): (Handle, &str), linked: &[(Handle, &str)]) -> String {
+    let linked: Vec<String> =
+        linked.iter().map(|(handle, path)| format!("{handle} {}", quote::name(path))).collect();
+    format!("[{file}] {} links to {}", quote::name(path), linked.join(", "))
+}
+
 /// A note on a file that was moved unchanged: `[f3] src/a.rs is now src/b.rs`, or over another one:
 /// `[f3] src/a.rs is now src/b.rs, in place of f5`
 pub fn moved_line(file: Handle, before: &str, now: &str, over: Option<Handle>) -> String {

@@ -127,6 +127,7 @@ mod tests {
             forms::bytes_gone_line(handle("f3"), "a.png"),
             forms::bytes_back_line(handle("f3"), "a.png", 18_240),
             forms::again_line((handle("f9"), "src/a.rs"), (handle("f3"), "src/b.rs")),
+            forms::links_line((handle("f3"), "notes.md"), &[(handle("f4"), "a.md")]),
             forms::gap_line(1_240),
             forms::more_changes_line(handle("f3"), 31),
             forms::more_changes_line(handle("f3"), 1),

@@ -182,7 +182,7 @@ impl Graph<'_> {
             range: None,
         };
         let relation = Relation { kind, written, place };
-        let target = self.resolver.target(root.id(), &relation)?;
+        let target = self.resolver.target(root.id(), &relation, TxId(0))?;
         let reached = self.reached(0, None, root.id(), relation, target)?;
         Ok(Reached { via: None, ..reached })
     }
@@ -338,7 +338,7 @@ impl Walk<'_> {
                 }
             }
             What::Fields(paths) => {
-                node.fields = fields::at_paths(self.graph.store, version, paths)?;
+                node.fields = fields::at_paths(self.graph, version, paths)?;
             }
         }
         let texts = node.content.iter().map(String::as_str);

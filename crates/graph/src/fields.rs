@@ -5,16 +5,19 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use super::Graph;
 use base::error::Result;
-use base::object::{AsOf, FieldPath, FieldStep};
+use base::object::{AsOf, FieldPath, FieldStep, ObjectType};
 use store::{Store, Version};
 
-/// The values at paths of a version's payload.
+/// The values at paths of a version's payload; of a chat also its `turns` and `toolcall_refs`.
 pub(super) fn at_paths(
-    store: &Store,
+    graph: &Graph<'_>,
     version: &Version,
     paths: &[FieldPath],
 ) -> Result<Vec<(String, Value)>> {
+    let store = graph.store;
+    let is_chat = version.envelope.kind == ObjectType::Chat;
     let mut texts: HashMap<&str, Value> = HashMap::new();
     let mut found = Vec::new();
     for path in paths {
@@ -22,6 +25,8 @@ pub(super) fn at_paths(
         if !version.fields.contains_key(first) && !texts.contains_key(first.as_str()) {
             let value = match first.as_str() {
                 "content" => store.content(version)?.map(Value::from),
+                "turns" if is_chat => Some(graph.turns(version)?),
+                "toolcall_refs" if is_chat => Some(graph.toolcall_refs(version)?),
                 "items" if version.items_hash.is_some() => Some(items(store, version)?),
                 "additional" => {
                     let read =

@@ -10,6 +10,9 @@ mod fields;
 mod part;
 mod pattern;
 mod resolve;
+mod turns;
+
+use std::collections::HashSet;
 
 use serde::Serialize;
 
@@ -20,11 +23,18 @@ use self::resolve::Resolver;
 use base::error::{Error, Result};
 use base::markdown;
 use base::object::{AsOf, ObjectId, Source, TxId};
-use store::{PlacedRelation, Relation, RelationKind, SqliteBackend, Store, Written, slashed};
+use store::{
+    HANDLES, PREFIX_DIGITS, PlacedRelation, Relation, RelationKind, RelationPlace, SqliteBackend,
+    Store, Written, slashed,
+};
 
 /// Whether a path exists, given a filesystem ID and an absolute path. Called for `.obsidian` and
 /// `.git` in the folders above a file, to find the root of its vault.
 pub type Exists<'a> = &'a dyn Fn(&str, &str) -> bool;
+
+/// The objects that a name could mean in a session after a transaction: a handle, or the path of a file.
+/// The session by its ID.
+pub type Meant<'a> = &'a dyn Fn(&ObjectId, &str, TxId) -> Result<Vec<ObjectId>>;
 
 /// What a relation's target turned out to be.
 #[derive(
@@ -43,8 +53,10 @@ pub enum TargetState {
     Mismatch,
     /// An object that lacks the heading, block or line that the relation names.
     NoPart,
-    /// A link that matches no file of the store under the vault's root.
+    /// A link that matches no file of the store under the vault's root, and names no object.
     Unresolved,
+    /// A link whose name several objects have: all of them are candidates.
+    Ambiguous,
     /// Not an object: a URL, a tag, an alias.
     None,
 }
@@ -107,7 +119,9 @@ pub struct Resolved {
 /// A link resolves to a file that the store held at that point, under the root of the vault of the
 /// link's own file. The root is the nearest folder above with a `.obsidian`, on the real filesystem
 /// or in the store, else with a `.git`, else the folder that a person had indexed, else the file's
-/// own folder. `markdown::VaultIndex` picks the file.
+/// own folder. `markdown::VaultIndex` picks the file. A wikilink that leads to no file may
+/// name an object as people and models do: by ID, nickname, a prefix of the ID, or a name of the session
+/// that wrote it.
 pub struct Graph<'a> {
     store: &'a Store,
     index: &'a SqliteBackend,
@@ -127,6 +141,13 @@ impl<'a> Graph<'a> {
         };
         let index = store.relations()?;
         Ok(Self { store, index, resolver: Resolver::new(store, index, at, exists) })
+    }
+
+    /// The same, where links may also use the names that their session has.
+    #[must_use]
+    pub fn with_sessions(mut self, meant: Meant<'a>) -> Self {
+        self.resolver.meant = Some(meant);
+        self
     }
 
     /// The relations of an object: those in its fields and text, then those in its items, in order.
@@ -161,8 +182,18 @@ impl<'a> Graph<'a> {
             placed.extend(self.index.relations_to(&[RelationKind::Call], call, at)?);
         }
         let source = version.as_ref().and_then(|version| version.envelope.source.as_ref());
+        let nicknames = self.store.nicknames(id)?;
+        let mut keys: Vec<String> =
+            nicknames.iter().map(|name| markdown::link_key(name.as_str())).collect();
+        keys.extend(provided.map(markdown::link_key));
+        keys.extend([markdown::link_key(id.as_str()), HANDLES.to_owned()]);
+        keys.extend(id.as_str().get(..PREFIX_DIGITS).map(str::to_lowercase));
+        for key in keys {
+            let kinds = [RelationKind::Wikilink, RelationKind::Named];
+            placed.extend(self.index.relations_to(&kinds, &key, at)?);
+        }
         if let Some(path) = source.and_then(Source::path) {
-            let links = [RelationKind::Wikilink, RelationKind::Markdown];
+            let links = [RelationKind::Wikilink, RelationKind::Markdown, RelationKind::Named];
             let key = markdown::path_key(&slashed(path));
             placed.extend(self.index.relations_to(&links, &key, at)?);
             // A link within its own text has an empty target.
@@ -172,7 +203,16 @@ impl<'a> Graph<'a> {
             }));
         }
         let mut found = Vec::new();
-        for placed in placed {
+        let mut seen = HashSet::new();
+        for mut placed in placed {
+            if placed.relation.kind == RelationKind::Named {
+                placed.relation.kind = RelationKind::Wikilink;
+            }
+            let RelationPlace { path, range, .. } = &placed.relation.place;
+            let is_link = placed.relation.kind == RelationKind::Wikilink;
+            if is_link && !seen.insert((placed.from.clone(), path.clone(), range.clone())) {
+                continue;
+            }
             let resolved = self.resolved(placed)?;
             if resolved.target.id.as_ref() == Some(id) {
                 found.push(resolved);
@@ -204,7 +244,7 @@ impl<'a> Graph<'a> {
 
     fn resolved(&self, placed: PlacedRelation) -> Result<Resolved> {
         let PlacedRelation { from, version, since, relation } = placed;
-        let target = self.resolver.target(&from, &relation)?;
+        let target = self.resolver.target(&from, &relation, since)?;
         Ok(Resolved { from, version, since, relation, target })
     }
 

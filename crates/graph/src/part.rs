@@ -38,6 +38,10 @@ impl ContentPart {
             Written::Link { headings, .. } if !headings.is_empty() => {
                 Some(Self::Section(headings.clone()))
             }
+            Written::Link { target, .. } => {
+                let (_, lines) = store::named(target)?;
+                (!lines.is_empty()).then_some(Self::Lines(lines))
+            }
             _ => None,
         }
     }

@@ -6,12 +6,16 @@ use std::collections::HashMap;
 use std::hash::Hash as Hashable;
 use std::rc::Rc;
 
-use super::{Candidate, Exists, LinkTarget, TargetState};
+use super::{Candidate, Exists, LinkTarget, Meant, TargetState};
 use base::error::{Error, Result};
-use base::markdown::{Resolution, VaultIndex, link_key};
-use base::object::{AsOf, ObjectId, ObjectType, RedactionReason, Source, StaticReference};
+use base::markdown::{Link, LinkKind, Resolution, VaultIndex, link_key};
+use base::object::{
+    AsOf, Name, Nickname, ObjectId, ObjectType, RedactionReason, Source, StaticReference, TxId,
+    VersionSelector,
+};
 use store::{
-    IndexedFolder, Pin, Relation, RelationKind, SqliteBackend, Store, Version, Written, slashed,
+    IndexedFolder, MAX_CANDIDATES, Pin, Relation, RelationKind, SqliteBackend, Store, Version,
+    Written, slashed,
 };
 
 type Memory<K, V> = RefCell<HashMap<K, V>>;
@@ -24,6 +28,7 @@ pub(super) struct Resolver<'a> {
     index: &'a SqliteBackend,
     pub(super) at: AsOf,
     exists: Exists<'a>,
+    pub(super) meant: Option<Meant<'a>>,
     versions: Memory<ObjectId, Option<Rc<Version>>>,
     histories: Memory<ObjectId, Rc<Vec<Version>>>,
     calls: Memory<ObjectId, Rc<Vec<Call>>>,
@@ -60,6 +65,7 @@ impl<'a> Resolver<'a> {
             index,
             at,
             exists,
+            meant: None,
             versions: Memory::default(),
             histories: Memory::default(),
             calls: Memory::default(),
@@ -75,13 +81,19 @@ impl<'a> Resolver<'a> {
         remember(&self.versions, id, || Ok(self.store.get(id, self.at)?.map(Rc::new)))
     }
 
-    pub(super) fn target(&self, from: &ObjectId, relation: &Relation) -> Result<LinkTarget> {
+    /// `since`: the transaction from which on the relation stands there.
+    pub(super) fn target(
+        &self,
+        from: &ObjectId,
+        relation: &Relation,
+        since: TxId,
+    ) -> Result<LinkTarget> {
         match &relation.written {
             Written::Object { id, pin: None, .. } => Ok(object(id, self.version(id)?.as_deref())),
             Written::Object { id, pin: Some(pin), .. } => self.pinned(id, pin),
             Written::Call { id, position } => self.call(from, id, *position),
             Written::Link { .. } if relation.kind != RelationKind::External => {
-                self.link(from, relation)
+                self.link(from, relation, since)
             }
             Written::Link { .. } | Written::Name { .. } | Written::Properties(_) => {
                 Ok(LinkTarget::nothing(TargetState::None))
@@ -149,9 +161,132 @@ impl<'a> Resolver<'a> {
         Ok(calls)
     }
 
-    fn link(&self, from: &ObjectId, relation: &Relation) -> Result<LinkTarget> {
+    fn link(&self, from: &ObjectId, relation: &Relation, since: TxId) -> Result<LinkTarget> {
+        let unresolved = || LinkTarget::nothing(TargetState::Unresolved);
+        let Some(link) = relation.link() else { return Ok(unresolved()) };
+        let by_path = self.by_path(from, &link)?;
+        if by_path.state != TargetState::Unresolved || link.kind != LinkKind::Wikilink {
+            return Ok(by_path);
+        }
+        let Some((name, _)) = store::named(&link.target) else { return Ok(by_path) };
+        let file = if name.text == link.target {
+            None
+        } else {
+            self.by_path(from, &Link { target: name.text.clone(), ..link.clone() })?.id
+        };
+        let found = match file {
+            Some(file) => vec![file],
+            None => self.named(from, &link.target, &name, since)?,
+        };
+        match found.as_slice() {
+            [] => Ok(by_path),
+            [id] => match self.selected(id, name.version)? {
+                None => Ok(LinkTarget {
+                    id: Some(id.clone()),
+                    ..LinkTarget::nothing(TargetState::Missing)
+                }),
+                Some(version) => Ok(object(id, Some(&version))),
+            },
+            several => {
+                let candidate = |id: &ObjectId| {
+                    let path = object(id, self.version(id)?.as_deref()).path.unwrap_or_default();
+                    Ok(Candidate { id: id.clone(), path })
+                };
+                let candidates = several.iter().map(candidate).collect::<Result<_>>()?;
+                Ok(LinkTarget { candidates, ..LinkTarget::nothing(TargetState::Ambiguous) })
+            }
+        }
+    }
+
+    /// The version that a name selects of an object; `None` if there is none.
+    fn selected(&self, id: &ObjectId, version: VersionSelector) -> Result<Option<Rc<Version>>> {
+        if version == VersionSelector::Latest {
+            return self.version(id);
+        }
+        match self.store.select(id, version) {
+            Err(Error::NotFound { .. }) => Ok(None),
+            found => Ok(Some(Rc::new(found?))),
+        }
+    }
+
+    /// The objects that a link may name, other than by a path of its vault. `target`: as written.
+    fn named(
+        &self,
+        from: &ObjectId,
+        target: &str,
+        name: &Name,
+        since: TxId,
+    ) -> Result<Vec<ObjectId>> {
+        let writers = self.writers(from, target, since)?;
+        if name.handle().is_some() {
+            return self.meant(&writers, &name.text);
+        }
+        let mut called = Vec::new();
+        for (chat, _) in &writers {
+            let calls = remember(&self.calls, chat, || Ok(Rc::new(self.calls_of(chat)?)))?;
+            let named = calls.iter().filter(|call| call.provider_id == name.text);
+            called.extend(named.map(|call| call.version.envelope.id.clone()));
+        }
+        called.sort();
+        called.dedup();
+        let id = ObjectId::new(&*name.text);
+        if !called.is_empty() {
+            return Ok(called);
+        } else if self.version(&id)?.is_some() {
+            return Ok(vec![id]);
+        }
+        let nickname = Nickname::parse(&name.text).ok();
+        let nicknamed = nickname.map(|name| self.store.find_nickname(&name)).transpose()?;
+        if let Some(id) = nicknamed.flatten() {
+            return Ok(vec![id]);
+        }
+        let meant = self.meant(&writers, &name.text)?;
+        let Some(prefix) = name.id_prefix().filter(|_| meant.is_empty()) else { return Ok(meant) };
+        let mut found = Vec::new();
+        for id in self.store.find_prefix(prefix, MAX_CANDIDATES)? {
+            if self.version(&id)?.is_some() {
+                found.push(id);
+            }
+        }
+        Ok(found)
+    }
+
+    /// What a name meant in the sessions of the chats that wrote it.
+    fn meant(&self, writers: &[(ObjectId, TxId)], name: &str) -> Result<Vec<ObjectId>> {
+        let mut found = Vec::new();
+        for (chat, at) in writers {
+            let session = self.version(chat)?.as_deref().and_then(session_of);
+            if let (Some(session), Some(meant)) = (session, self.meant) {
+                found.extend(meant(&session, name, *at)?);
+            }
+        }
+        found.sort();
+        found.dedup();
+        Ok(found)
+    }
+
+    /// The chats in which a link was written, and when: of a file those whose calls wrote it there.
+    fn writers(&self, from: &ObjectId, target: &str, since: TxId) -> Result<Vec<(ObjectId, TxId)>> {
+        if self.version(from)?.is_some_and(|version| version.envelope.kind == ObjectType::Chat) {
+            return Ok(vec![(from.clone(), since)]);
+        }
+        let written = format!("[[{target}");
+        let references = [RelationKind::Dynamic, RelationKind::Static];
+        let mut found = Vec::new();
+        for placed in self.index.relations_to(&references, from.as_str(), self.at)? {
+            let is_of_call = placed.relation.place.field == "file_refs";
+            let Some(call) = self.version(&placed.from)?.filter(|_| is_of_call) else { continue };
+            let is_writer = call.fields.get("args").is_some_and(|args| says(args, &written));
+            let chat = call.fields.get("chat_ref").and_then(serde_json::Value::as_str);
+            let chat = chat.filter(|_| is_writer).map(ObjectId::new);
+            found.extend(chat.map(|chat| (chat, call.tx_id)));
+        }
+        Ok(found)
+    }
+
+    /// The file of the vault to which a link leads.
+    fn by_path(&self, from: &ObjectId, link: &Link) -> Result<LinkTarget> {
         let unresolved = || Ok(LinkTarget::nothing(TargetState::Unresolved));
-        let Some(link) = relation.link() else { return unresolved() };
         let Some(version) = self.version_with_source(from)? else { return unresolved() };
         let Some(Source::Filesystem { filesystem_id, path }) = &version.envelope.source else {
             return unresolved();
@@ -164,7 +299,7 @@ impl<'a> Resolver<'a> {
         let Some(own) = inside(&path, &root) else { return unresolved() };
         let vault = self.vault(filesystem_id, &root, &link_key(&link.target))?;
         let candidate = |path: &String| vault.files.get(path).cloned();
-        match vault.index.resolve(&link, own) {
+        match vault.index.resolve(link, own) {
             Resolution::Resolved { path, others } => {
                 let Some(file) = candidate(&path) else { return unresolved() };
                 let target = object(&file.id, self.version(&file.id)?.as_deref());
@@ -285,6 +420,21 @@ pub(super) fn object(id: &ObjectId, version: Option<&Version>) -> LinkTarget {
 fn is_forgotten(version: &Version) -> bool {
     let reason = version.redacted.as_ref().map(|redaction| redaction.reason);
     reason == Some(RedactionReason::Forgotten)
+}
+
+/// The session of a chat.
+fn session_of(chat: &Version) -> Option<ObjectId> {
+    Some(ObjectId::new(chat.fields.get("session_ref")?.as_str()?))
+}
+
+/// Whether a string in a value holds a text.
+fn says(value: &serde_json::Value, text: &str) -> bool {
+    match value {
+        serde_json::Value::String(said) => said.contains(text),
+        serde_json::Value::Array(values) => values.iter().any(|value| says(value, text)),
+        serde_json::Value::Object(members) => members.values().any(|value| says(value, text)),
+        _ => false,
+    }
 }
 
 fn folder_of(path: &str) -> &str {

@@ -35,8 +35,8 @@ pub use self::notice::Notice;
 pub use self::recorded::{
     About, Against, Beside, BesideBoth, CallPlace, CallPoint, Inspected, Mark, MarkKind,
     MessageChange, ObjectLine, Prompt, PromptChange, PromptTokens, RecordedPayload, RecordedSize,
-    Replayed, SessionSummary, ShownRun, Since, StoredChat, Timeline, TimelineKinds, Way,
-    compare_calls, find_handle, find_session, inspect_beside, inspect_call, inspect_calls,
+    Replayed, SessionNames, SessionSummary, ShownRun, Since, StoredChat, Timeline, TimelineKinds,
+    Way, compare_calls, find_handle, find_session, inspect_beside, inspect_call, inspect_calls,
     newest_call, replay_call, session_at, sessions, statement, stored_chat, text_of, timeline,
 };
 pub use self::session::{

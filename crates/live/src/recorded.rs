@@ -12,6 +12,7 @@ mod document;
 mod find;
 mod gaps;
 mod inspect;
+mod meant;
 mod messages;
 mod sessions;
 mod slots;
@@ -26,6 +27,7 @@ pub use self::document::session_at;
 pub use self::inspect::{
     About, Inspected, Prompt, RecordedPayload, RecordedSize, Since, inspect_call,
 };
+pub use self::meant::SessionNames;
 pub use self::sessions::{SessionSummary, find_handle, find_session, newest_call, sessions};
 pub(super) use self::slots::{apply_edits, recorded_slots, slots_of};
 pub use self::timeline::{

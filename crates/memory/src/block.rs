@@ -48,7 +48,10 @@ pub fn preamble(folders: &Folders, home: Option<&Path>, is_empty: bool) -> Strin
         let shown = folders.shown_project().filter(|_| folders.folder(Scope::Project).is_some());
         let folder = shown.unwrap_or_else(|| ".pi/memory".to_owned());
         let folder = quote::name(&folder.replace('\\', "/")).into_owned();
-        let _ = writeln!(text, "- project, committed for the team: {folder}/{file}");
+        let local = folders.local_elsewhere().map(|path| shown_path(&path, home));
+        let local = local.as_deref().map_or(Scope::Local.index_file().into(), quote::name);
+        let _ =
+            writeln!(text, "- project, committed for the team: {folder}/{file}; private: {local}");
     }
     if let Some(folder) = folders.folder(Scope::Conversation) {
         let folder = shown_path(folder, home);
@@ -163,18 +166,10 @@ pub fn capped_indexes(files: &[MemoryFile], max_lines: u64, max_bytes: u64) -> S
     for scope in Scope::ALL {
         let index = files.iter().find(|file| file.scope == scope && file.is_index());
         let Some(index) = index.filter(|index| !index.text.trim().is_empty()) else { continue };
-        let (mut bytes, mut lines) = (0_u64, 0_u64);
-        let mut shown = String::new();
-        let said = index.text.lines().zip(1..).filter(|(_, line)| !index.is_withheld(*line));
-        for (line, _) in said {
-            bytes += line.len() as u64 + 1;
-            if lines == max_lines || bytes > max_bytes {
-                break;
-            }
-            lines += 1;
-            shown.push_str(line.trim_end_matches('\r'));
-            shown.push('\n');
-        }
+        let said = index.text.split_inclusive('\n').zip(1..);
+        let said = said.filter(|(_, line)| !index.is_withheld(*line)).map(|(line, _)| line);
+        let (shown, lines) = capped(said, max_lines, max_bytes);
+        let shown = shown.replace("\r\n", "\n");
         let _ = write!(
             text,
             "\n\n{}\n{}",
@@ -188,6 +183,31 @@ pub fn capped_indexes(files: &[MemoryFile], max_lines: u64, max_bytes: u64) -> S
         }
     }
     text
+}
+
+/// The first of these lines that keep within the numbers of lines and bytes, and how many they are. Of a
+/// first line that is longer, its beginning.
+pub(super) fn capped<'a>(
+    lines: impl Iterator<Item = &'a str>,
+    max_lines: u64,
+    max_bytes: u64,
+) -> (String, u64) {
+    let room = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+    let (mut shown, mut whole) = (String::new(), 0);
+    for line in lines {
+        let fits = shown.len() + line.len() <= room;
+        if whole == max_lines || (!fits && whole > 0) {
+            break;
+        }
+        if !fits {
+            let end = (0..=room).rev().find(|at| line.is_char_boundary(*at)).unwrap_or_default();
+            shown.push_str(&line[..end]);
+            break;
+        }
+        shown.push_str(line);
+        whole += 1;
+    }
+    (shown, whole)
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use self::plan::{Plan, plan};
 use self::standing::{Standing, read_standing};
 use super::finding::{FindingCode, MemoryFinding};
 use super::journal::{self, Begun, EntryStatus, JOURNAL_FILE, Journal, Operation, OperationId};
-use super::scope::{LOCAL_INDEX_FILE, Scope};
+use super::scope::Scope;
 use super::sidecar::{self, FolderLock, MemoryFolder, Place, SidecarFile};
 use base::error::Result;
 use base::object::Hash;
@@ -49,7 +49,7 @@ pub struct FlushReport {
     /// Whether this flush completed an interrupted one.
     pub resumed: bool,
     /// Flush misses: acknowledged operations that no readable line of the journal holds any more.
-    pub lost: Vec<OperationId>,
+    pub lost: Vec<String>,
     /// Other findings: unreadable lines, texts that were set aside.
     pub findings: Vec<MemoryFinding>,
 }
@@ -94,13 +94,11 @@ pub enum FlushStep {
 
 /// Writes the waiting operations of a folder's journal. Creates nothing if there is no journal.
 ///
-/// `scope`: of the folder; operations for `MEMORY.local.md` have the scope `Local`.
-///
 /// # Errors
 /// `MEMORY_BUSY`; `FILE` if the journal cannot be read or written; `OUTSIDE_PROJECT`. Operations
 /// that wait keep waiting.
-pub fn flush(folder: &MemoryFolder, scope: Scope, options: &FlushOptions) -> Result<FlushReport> {
-    flush_watched(folder, scope, options, &mut |_| ())
+pub fn flush(folder: &MemoryFolder, options: &FlushOptions) -> Result<FlushReport> {
+    flush_watched(folder, options, &mut |_| ())
 }
 
 /// Like [`flush`]; `on_step` is called at every step.
@@ -109,7 +107,6 @@ pub fn flush(folder: &MemoryFolder, scope: Scope, options: &FlushOptions) -> Res
 /// As [`flush`].
 pub fn flush_watched(
     folder: &MemoryFolder,
-    scope: Scope,
     options: &FlushOptions,
     on_step: &mut dyn FnMut(FlushStep),
 ) -> Result<FlushReport> {
@@ -124,28 +121,28 @@ pub fn flush_watched(
     for begun in journal.begun() {
         let operations: Vec<&Operation> =
             journal.operations().filter(|one| begun.ids.contains(&one.id)).collect();
-        let scope = scope_of(&begun.file, scope);
-        let step =
-            Step { begun, scope, operations: &operations, target: folder.made(&begun.file)? };
+        let holding = folder.holding(&begun.file);
+        let (scope, target) = (folder.scope_of(&begun.file), holding.made(&begun.file)?);
+        let step = Step { begun, scope, operations: &operations, target };
         let (is_done, finding) = step.resume(folder, &lock, on_step)?;
         report.findings.extend(finding);
         if is_done {
             report.committed.extend(operations.into_iter().map(plan::resumed));
         }
     }
-    if let Some(place) = folder.place(scope.index_file(), false)? {
+    if let Some(place) = folder.place(folder.scope().index_file(), false)? {
         standing::remove_leftovers(&place.folder);
     }
     let (journal, findings) = Journal::load(folder)?;
     report.findings.extend(findings);
-    report.lost = journal.lost().to_vec();
+    report.lost = journal.lost().iter().map(|id| folder.name_of(*id)).collect();
     report.proposed = journal.proposed().cloned().collect();
     let mut by_file: BTreeMap<&str, Vec<&Operation>> = BTreeMap::new();
     for operation in journal.waiting() {
         by_file.entry(&operation.draft.file).or_default().push(operation);
     }
     for (file, operations) in by_file {
-        let scope = scope_of(file, scope);
+        let (folder, scope) = (&folder.holding(file), folder.scope_of(file));
         let writing =
             Writing { folder, lock: &lock, scope, file, operations: &operations, options };
         writing.write(&mut report, on_step)?;
@@ -154,11 +151,6 @@ pub fn flush_watched(
     let (journal, _) = Journal::load(folder)?;
     report.findings.extend(journal.compact(folder, &lock)?);
     Ok(report)
-}
-
-/// The scope of text written into a file of a folder with this scope.
-fn scope_of(file: &str, scope: Scope) -> Scope {
-    if file == LOCAL_INDEX_FILE { Scope::Local } else { scope }
 }
 
 /// The operations for one file of a folder.

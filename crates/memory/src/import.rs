@@ -15,7 +15,7 @@ use self::places::{PRIVATE_NOTES, PROJECT_NOTES, claude_folder, claude_memory};
 use self::rules::rules_of;
 use super::checks::{page_of, position_of, refuse_secret};
 use super::finding::{FindingCode, MemoryFinding};
-use super::journal::{Author, Draft, MAX_OPERATION_BYTES, OperationId};
+use super::journal::{Author, Draft, MAX_OPERATION_BYTES};
 use super::page::Page;
 use super::parse::{parse, without_marker};
 use super::scope::{INDEX_FILE, Scope};
@@ -76,7 +76,7 @@ pub struct ImportItem {
     #[serde(flatten)]
     pub verdict: Verdict,
     /// Its operation, once staged.
-    pub id: Option<OperationId>,
+    pub id: Option<String>,
 }
 
 /// What an import would take, or took.

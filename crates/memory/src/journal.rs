@@ -78,8 +78,14 @@ pub struct Draft {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Operation {
-    /// Its ID.
+    /// Its number in its journal.
+    #[serde(skip)]
     pub id: OperationId,
+    /// Its ID, by which a person names it.
+    #[serde(rename = "id")]
+    pub name: String,
+    /// The scope that it is for: a project's journal has what is for [`Scope::Local`], too.
+    pub scope: Scope,
     /// When it was staged or proposed.
     pub at: String,
     /// The text to write.
@@ -171,7 +177,7 @@ impl Journal {
         let mut journal = Self::default();
         for (record, line) in found.entries {
             journal.bytes += line.len() + 1;
-            journal.apply(record, line);
+            journal.apply(record, line, folder);
         }
         journal.bytes += found.bad.iter().map(|bad| bad.text.len() + 1).sum::<usize>();
         let named = found.bad.iter().filter_map(|bad| id_in(&bad.text));
@@ -210,12 +216,13 @@ impl Journal {
         &self.begun
     }
 
-    fn apply(&mut self, record: Record, line: String) {
+    fn apply(&mut self, record: Record, line: String, folder: &MemoryFolder) {
         match record {
             Record::Stage { id, at, draft, proposed } => {
                 self.last = self.last.max(id.0);
                 let status = if proposed { EntryStatus::Proposed } else { EntryStatus::Staged };
-                let operation = Operation { id, at, draft, status };
+                let (name, scope) = (folder.name_of(id), folder.scope_of(&draft.file));
+                let operation = Operation { id, name, scope, at, draft, status };
                 self.operations.entry(id).or_insert((operation, line));
             }
             Record::Accept { id } => self.settle(id, EntryStatus::Staged),
@@ -325,6 +332,15 @@ pub fn stage(
     Ok(ids)
 }
 
+impl MemoryFolder {
+    /// The ID by which a person names an operation of its journal. The user's own journal numbers
+    /// for itself, beside each project's, so its IDs have a letter of their own.
+    pub(crate) fn name_of(&self, id: OperationId) -> String {
+        let letter = if self.scope() == Scope::Global { 'g' } else { 'w' };
+        format!("{letter}{}", id.0)
+    }
+}
+
 /// Accepts a proposal; the next flush writes it.
 ///
 /// # Errors
@@ -333,7 +349,7 @@ pub fn accept(folder: &MemoryFolder, id: OperationId) -> Result<()> {
     let lock = folder.lock()?;
     let (journal, _) = Journal::load(folder)?;
     let found = journal.proposed().find(|one| one.id == id);
-    found.ok_or(Error::NoOperation { id: id.to_string() })?;
+    found.ok_or(Error::NoOperation { id: folder.name_of(id) })?;
     append(folder, &lock, &[Record::Accept { id }.line()])
 }
 
@@ -345,7 +361,7 @@ pub fn withdraw(folder: &MemoryFolder, id: OperationId) -> Result<()> {
     let lock = folder.lock()?;
     let (journal, _) = Journal::load(folder)?;
     let found = journal.operations().find(|one| one.id == id && !one.status.is_settled());
-    found.ok_or(Error::NoOperation { id: id.to_string() })?;
+    found.ok_or(Error::NoOperation { id: folder.name_of(id) })?;
     let reason = "a person took it back".to_owned();
     append(folder, &lock, &[Record::Refuse { id, code: "withdrawn".to_owned(), reason }.line()])
 }
@@ -447,13 +463,25 @@ impl Draft {
 }
 
 impl OperationId {
-    /// Reads an ID such as `w12`.
+    /// Reads an ID as a person names it, such as `w12` or `g3`.
+    ///
+    /// # Errors
+    /// `NO_OPERATION` for anything else.
+    pub(crate) fn named(text: &str) -> Result<Self> {
+        Self::read(text, &['w', 'g'])
+    }
+
+    /// Reads a number as journals have it, such as `w12`.
     ///
     /// # Errors
     /// `NO_OPERATION` for anything else.
     pub fn parse(text: &str) -> Result<Self> {
+        Self::read(text, &['w'])
+    }
+
+    fn read(text: &str, letters: &[char]) -> Result<Self> {
         let number: Option<u64> =
-            text.trim().strip_prefix('w').and_then(|number| number.parse().ok());
+            text.trim().strip_prefix(letters).and_then(|number| number.parse().ok());
         number
             .filter(|number| *number <= MAX_ID)
             .map(Self)

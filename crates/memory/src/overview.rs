@@ -13,8 +13,9 @@ use super::scope::Scope;
 use super::sidecar::MemoryFolder;
 use super::stale::Staleness;
 use super::table::{self, Row, TABLE_FILE};
-use super::{Memory, MemoryFile};
+use super::{Memory, MemoryFile, block};
 use config::MemorySettings;
+use settings::Standing;
 
 /// Memory at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -24,6 +25,8 @@ pub struct Overview {
     pub settings: MemorySettings,
     /// Problems in the settings, per file.
     pub wrong_settings: Vec<String>,
+    /// What the person said of the project; `None` if there is none.
+    pub trust: Option<Standing>,
     /// The scopes in their order, without those that have no folder here.
     pub scopes: Vec<ScopeOverview>,
     /// The pages of indexes and of the files they link to, in the order in which the model reads
@@ -41,8 +44,8 @@ pub struct Overview {
 pub struct ScopeOverview {
     /// Which.
     pub scope: Scope,
-    /// Its folder; `None` if it may not be read.
-    pub folder: Option<PathBuf>,
+    /// Its folder, whether or not it may be read.
+    pub folder: PathBuf,
     /// Whether it may not be read, because the user does not trust the project.
     pub denied: bool,
     /// Whether the folder exists.
@@ -124,6 +127,8 @@ pub struct PageOverview {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SectionOverview {
+    /// Its size in bytes.
+    pub bytes: usize,
     /// Its tokens.
     pub tokens: u64,
     /// Tokens of the part that pages take.
@@ -136,6 +141,7 @@ impl Memory {
     /// Memory as a person wants to see it.
     pub fn overview(&mut self) -> Overview {
         let look = self.look();
+        let trust = self.folders.real_project().and_then(|_| self.folders.standing().ok());
         self.resume();
         let rows = self.injector.rows(look.pages());
         let scopes = Scope::ALL.into_iter().filter_map(|scope| {
@@ -162,6 +168,7 @@ impl Memory {
             })
         });
         Overview {
+            trust,
             scopes: scopes.collect(),
             pages: pages.collect(),
             section: self.in_force.overview(),
@@ -179,16 +186,13 @@ impl Memory {
         rows: &[Row],
     ) -> Option<ScopeOverview> {
         let denied = self.folders.is_denied(scope);
-        let folder = self.folders.folder(scope);
-        if folder.is_none() && !denied {
-            return None;
-        }
+        let folder = self.folders.place(scope)?;
         let table = self.memory_folder(scope).map(|folder| table_state(&folder, scope, rows));
         Some(ScopeOverview {
             scope,
-            folder: folder.map(ToOwned::to_owned),
+            folder: folder.to_owned(),
             denied,
-            exists: folder.is_some_and(|folder| looks::symlink_metadata(folder).is_ok()),
+            exists: !denied && looks::symlink_metadata(folder).is_ok(),
             files,
             table: table.unwrap_or(TableState::None),
         })
@@ -212,14 +216,8 @@ fn table_state(folder: &MemoryFolder, scope: Scope, rows: &[Row]) -> TableState 
 }
 
 fn file_overview(file: &MemoryFile, settings: &MemorySettings) -> FileOverview {
-    let lines = file.text.split_inclusive('\n');
-    let mut within = 0;
-    for line in lines.take(usize::try_from(settings.max_inject_lines).unwrap_or(usize::MAX)) {
-        if within + line.len() as u64 > settings.max_inject_bytes {
-            break;
-        }
-        within += line.len() as u64;
-    }
+    let (lines, bytes) = (settings.max_inject_lines, settings.max_inject_bytes);
+    let within = block::capped(file.text.split_inclusive('\n'), lines, bytes).0.len() as u64;
     let beyond = file.bytes.saturating_sub(within);
     FileOverview {
         file: file.file.clone(),

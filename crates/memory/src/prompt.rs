@@ -43,8 +43,8 @@ impl InForce {
 
     /// Its size.
     pub(super) fn overview(&self) -> Option<SectionOverview> {
-        let Injection { tokens, page_tokens, .. } = *self.injection.as_ref()?;
-        Some(SectionOverview { tokens, page_tokens, changes: self.changes })
+        let Injection { ref text, tokens, page_tokens, .. } = *self.injection.as_ref()?;
+        Some(SectionOverview { bytes: text.len(), tokens, page_tokens, changes: self.changes })
     }
 }
 

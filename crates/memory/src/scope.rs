@@ -96,6 +96,8 @@ pub struct Folders {
     opened: Option<PathBuf>,
     /// The memory folder of the project, once it was found: see [`settings::project_of`].
     project: Arc<OnceLock<Option<PathBuf>>>,
+    /// The memory folder of the main checkout, where the project is in a linked worktree.
+    main: Arc<OnceLock<Option<PathBuf>>>,
     is_trusted: bool,
     /// Whether the person's own answer decides if the project is trusted.
     is_by_answer: bool,
@@ -122,6 +124,7 @@ impl Folders {
             global: agent_dir.map(|folder| folder.join("memory")),
             opened: project.map(Path::to_owned),
             project: Arc::default(),
+            main: Arc::default(),
             is_trusted,
             is_by_answer: false,
             book: TrustBook::of(agent_dir).ok(),
@@ -160,6 +163,22 @@ impl Folders {
         self.project.get_or_init(find).as_deref()
     }
 
+    /// The memory folder that holds [`LOCAL_INDEX_FILE`]: a linked worktree comes and goes, so it is
+    /// that of the main checkout.
+    fn local(&self) -> Option<&Path> {
+        let find = || {
+            let main = settings::main_checkout(self.project_folder()?)?;
+            Some(settings::project_of(&main).join(".pi").join("memory"))
+        };
+        self.main.get_or_init(find).as_deref().or_else(|| self.project())
+    }
+
+    /// Where [`LOCAL_INDEX_FILE`] is, if it is not in the project's memory folder.
+    pub(super) fn local_elsewhere(&self) -> Option<PathBuf> {
+        let local = self.folder(Scope::Local).filter(|local| self.project() != Some(*local));
+        local.map(|folder| folder.join(LOCAL_INDEX_FILE))
+    }
+
     /// The folder that has the project's memory.
     pub(super) fn project_folder(&self) -> Option<&Path> {
         self.project()?.parent()?.parent()
@@ -180,7 +199,8 @@ impl Folders {
         self.shown_in_project(self.project()?)
     }
 
-    fn standing(&self) -> Result<Standing> {
+    /// What the person said of the project.
+    pub(super) fn standing(&self) -> Result<Standing> {
         match (&self.book, self.real_project()) {
             (Some(book), Some(real)) => book.standing(real, || Brought::of(real)),
             _ => Ok(Standing::Unknown),
@@ -218,7 +238,10 @@ impl Folders {
     /// Whether `MEMORY.local.md`, whose bytes have this hash, belongs to this person and not to the
     /// repository: git does not have it, or one of their sessions wrote it.
     pub(super) fn is_own_local(&self, hash: &Hash) -> bool {
-        let Some(real) = self.real_project() else { return false };
+        let folder = self.local().and_then(|folder| looks::canonicalize(folder).ok());
+        let Some(real) = folder.as_deref().and_then(|folder| folder.parent()?.parent()) else {
+            return false;
+        };
         let wrote = || {
             let file = format!("memory/{LOCAL_INDEX_FILE}");
             self.book.as_ref().is_some_and(|book| book.wrote(real, &file, hash))
@@ -259,10 +282,15 @@ impl Folders {
 
     /// The folder of a scope; `None` if there is none, or it may not be read.
     pub fn folder(&self, scope: Scope) -> Option<&Path> {
-        let trusted = || self.project().filter(|_| self.is_trusted);
+        if self.is_denied(scope) { None } else { self.place(scope) }
+    }
+
+    /// The folder of a scope, whether or not it may be read; `None` if there is none.
+    pub(super) fn place(&self, scope: Scope) -> Option<&Path> {
         match scope {
             Scope::Global => self.global.as_deref(),
-            Scope::Project | Scope::Local => trusted(),
+            Scope::Project => self.project(),
+            Scope::Local => self.local(),
             Scope::Conversation => self.conversation.as_deref(),
         }
     }
@@ -284,6 +312,7 @@ impl Folders {
         Self {
             global: self.global.as_ref().map(canonical),
             project: Arc::new(OnceLock::from(self.project().map(canonical_path))),
+            main: Arc::new(OnceLock::from(self.local().map(canonical_path))),
             conversation: self.conversation.as_ref().map(canonical),
             ..self.clone()
         }
@@ -321,6 +350,10 @@ impl Folders {
     /// The scope of a file by its absolute path, and its path in the scope's folder with `/`.
     /// `None` outside the readable folders.
     pub fn find(&self, path: &Path) -> Option<(Scope, String)> {
+        let local = self.folder(Scope::Local).map(|folder| folder.join(LOCAL_INDEX_FILE));
+        if local.is_some_and(|local| local == path) {
+            return Some((Scope::Local, LOCAL_INDEX_FILE.to_owned()));
+        }
         Scope::WITH_FOLDER.into_iter().find_map(|scope| {
             let inside = path.strip_prefix(self.folder(scope)?).ok()?;
             let names: Option<Vec<&str>> =

@@ -68,11 +68,14 @@ const TEMPORARY: &str = ".tmp";
 /// A folder with memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryFolder {
+    scope: Scope,
     path: PathBuf,
     /// The project that contains it; `None`: the user's own folder.
     project: Option<PathBuf>,
     /// Where its [`OWN_FILES`] are.
     own: PathBuf,
+    /// The folder that holds [`LOCAL_INDEX_FILE`], where it is another one.
+    local: Option<PathBuf>,
 }
 
 /// The state of a file in a memory folder.
@@ -128,7 +131,10 @@ impl Folders {
         let path = self.folder(scope)?;
         let is_own = matches!(scope, Scope::Global | Scope::Conversation);
         let kept = if is_own { path.to_owned() } else { self.kept()? };
-        Some(MemoryFolder::new(scope, path, &kept))
+        let local =
+            self.folder(Scope::Local).filter(|local| scope == Scope::Project && *local != path);
+        let local = local.map(ToOwned::to_owned);
+        Some(MemoryFolder { local, ..MemoryFolder::new(scope, path, &kept) })
     }
 }
 
@@ -138,7 +144,26 @@ impl MemoryFolder {
     pub fn new(scope: Scope, path: &Path, own: &Path) -> Self {
         let is_in_project = matches!(scope, Scope::Project | Scope::Local);
         let project = path.parent().and_then(Path::parent).filter(|_| is_in_project);
-        Self { path: path.to_owned(), project: project.map(Path::to_owned), own: own.to_owned() }
+        let project = project.map(Path::to_owned);
+        Self { scope, path: path.to_owned(), project, own: own.to_owned(), local: None }
+    }
+
+    /// The scope that it is a folder of.
+    pub(crate) fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// The scope of a file in it.
+    pub(crate) fn scope_of(&self, file: &str) -> Scope {
+        if file == LOCAL_INDEX_FILE { Scope::Local } else { self.scope }
+    }
+
+    /// The folder that holds a file of it: itself, but for [`LOCAL_INDEX_FILE`] in a linked worktree.
+    pub(crate) fn holding(&self, file: &str) -> Self {
+        match &self.local {
+            Some(local) if file == LOCAL_INDEX_FILE => Self::new(Scope::Local, local, &self.own),
+            _ => self.clone(),
+        }
     }
 
     /// The folder's path as given; the user's own may be a link.

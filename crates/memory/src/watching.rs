@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::faults::{MemoryFault, MemoryFaultKind, ObservedCall, Resident, Watch};
 use super::flush::FlushReport;
-use super::journal::{EntryStatus, Journal, Operation, OperationId};
+use super::journal::{EntryStatus, JOURNAL_FILE, Journal, Operation};
 use super::page::{PageId, PagePlace};
 use super::scope::Scope;
 use super::trace::{Flushed, Trace, Traced, Traces, first, quoted};
@@ -163,30 +163,30 @@ impl Memory {
 
     /// A flush has ended: its entries become pages, which keep their origins.
     pub fn flushed(&mut self, flushes: &[FolderFlush]) {
-        for FolderFlush { scope, report, .. } in flushes {
-            self.flushed_folder(*scope, report);
+        for FolderFlush { report, .. } in flushes {
+            self.flushed_folder(report);
         }
     }
 
-    fn flushed_folder(&mut self, scope: Scope, report: &FlushReport) {
+    fn flushed_folder(&mut self, report: &FlushReport) {
         let outcomes = report.committed.iter().chain(&report.refused).chain(&report.held);
-        let operations: Vec<Flushed> = outcomes
-            .map(|outcome| {
-                let (status, reason) = match &outcome.operation.status {
-                    EntryStatus::Proposed => ("proposed", None),
-                    EntryStatus::Staged => ("staged", None),
-                    EntryStatus::Committed => ("committed", None),
-                    EntryStatus::Held { reason, .. } => ("held", Some(quoted(reason))),
-                    EntryStatus::Refused { reason, .. } => ("refused", Some(quoted(reason))),
-                };
-                let id = outcome.operation.id.to_string();
-                Flushed { id, status: status.to_owned(), reason }
-            })
-            .collect();
+        let mut operations: BTreeMap<Scope, Vec<Flushed>> = BTreeMap::new();
+        for outcome in outcomes {
+            let (status, reason) = match &outcome.operation.status {
+                EntryStatus::Proposed => ("proposed", None),
+                EntryStatus::Staged => ("staged", None),
+                EntryStatus::Committed => ("committed", None),
+                EntryStatus::Held { reason, .. } => ("held", Some(quoted(reason))),
+                EntryStatus::Refused { reason, .. } => ("refused", Some(quoted(reason))),
+            };
+            let id = outcome.operation.name.clone();
+            let flushed = Flushed { id, status: status.to_owned(), reason };
+            operations.entry(outcome.operation.scope).or_default().push(flushed);
+        }
         if !report.committed.is_empty() {
             self.written();
         }
-        if !operations.is_empty() {
+        for (scope, operations) in operations {
             self.trace(Traced::Flush { scope, operations: first(operations) });
         }
         self.missed(&report.lost, LOST);
@@ -201,10 +201,10 @@ impl Memory {
             let own = self.staged.lock().unwrap_or_else(PoisonError::into_inner);
             let is_missed = |one: &&Operation| {
                 one.status == EntryStatus::Staged
-                    && own.contains(&(folder.path().to_owned(), one.id))
+                    && own.contains(&(folder.path_of(JOURNAL_FILE), one.id))
             };
-            staged.extend(journal.waiting().filter(is_missed).map(|one| one.id));
-            lost.extend_from_slice(journal.lost());
+            staged.extend(journal.waiting().filter(is_missed).map(|one| one.name.clone()));
+            lost.extend(journal.lost().iter().map(|id| folder.name_of(*id)));
         }
         self.missed(&staged, "still waits, without a reason, as the session ends");
         self.missed(&lost, LOST);
@@ -242,9 +242,8 @@ impl Memory {
         self.watcher.traces.find(self.folders(), id)
     }
 
-    fn missed(&mut self, operations: &[OperationId], how: &str) {
-        let ids: Vec<String> = operations.iter().map(OperationId::to_string).collect();
-        let faults = self.watcher.watch.missed(&ids, how);
+    fn missed(&mut self, operations: &[String], how: &str) {
+        let faults = self.watcher.watch.missed(operations, how);
         self.trace_faults(faults);
     }
 
@@ -274,10 +273,12 @@ impl Memory {
             .map(|touch| Read { path: absolute_path(touch.path, call.cwd), lines });
         let mut read: Vec<Read> = touched.collect();
         if let Some(line) = tool.command() {
-            // What a command did with its other files is unknown.
-            let named = source::names_in(&line, call.cwd).paths.into_iter();
-            let is_memory = |path: &PathBuf| self.folders().find(path).is_some();
-            read.extend(named.filter(is_memory).map(|path| Read { path, lines: (1, u64::MAX) }));
+            let named = source::names_in(&line, call.cwd);
+            // What it did with other files is known where it reads nothing but what it names.
+            let is_read = |path: &PathBuf| named.reach.is_empty() && source::stamp(path).is_some();
+            let counts = |path: &&PathBuf| self.folders().find(path).is_some() || is_read(path);
+            let paths = named.paths.iter().filter(counts).cloned();
+            read.extend(paths.map(|path| Read { path, lines: (1, u64::MAX) }));
         }
         read
     }

@@ -13,7 +13,7 @@ use super::checks::{CheckLimits, check_entry, check_file, page_of};
 use super::finding::MemoryFinding;
 use super::flush::{FlushOptions, FlushReport, flush};
 use super::import::{self, Here, ImportFrom, ImportItem, ImportPlaces, ImportPlan, Verdict};
-use super::journal::{self, Draft, Journal, Operation, OperationId};
+use super::journal::{self, Draft, JOURNAL_FILE, Journal, Operation, OperationId};
 use super::keeping::ImportedMemory;
 use super::missing::Search;
 use super::page::Page;
@@ -39,8 +39,8 @@ pub struct CaptureModel {
 /// An entry that waits for a flush.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Remembered {
-    /// Its operation.
-    pub id: OperationId,
+    /// Its operation's ID.
+    pub id: String,
     /// The scope in which it waits.
     pub scope: Scope,
     /// What a flush would find about it now.
@@ -73,7 +73,7 @@ pub struct Staging {
     staged: Staged,
 }
 
-/// The operations that this process staged, each with its journal's folder: only these can be its
+/// The operations that this process staged, each with its journal: only these can be its
 /// flush misses.
 pub(super) type Staged = Arc<Mutex<BTreeSet<(PathBuf, OperationId)>>>;
 
@@ -87,7 +87,7 @@ impl Staging {
         let Self { scope, folder, draft, findings, rests_on, staged } = self;
         let id = journal::stage(&folder, vec![draft], false, now)?[0];
         note_staged(&staged, &folder, &[id]);
-        Ok(Remembered { id, scope, findings, rests_on })
+        Ok(Remembered { id: folder.name_of(id), scope, findings, rests_on })
     }
 }
 
@@ -104,7 +104,7 @@ impl Flush {
     /// Folders without work are left out.
     pub fn run(&self) -> Vec<FolderFlush> {
         let flushed = self.folders.iter().map(|(scope, folder)| {
-            let (report, failed) = match flush(folder, *scope, &self.options) {
+            let (report, failed) = match flush(folder, &self.options) {
                 Ok(report) => (report, None),
                 Err(error) => (FlushReport::default(), Some(finding_of(&error))),
             };
@@ -210,7 +210,8 @@ impl Memory {
                 let folder = self.memory_folder(scope)?;
                 let ids = journal::stage(&folder, drafts, false, self.now())?;
                 note_staged(&self.staged, &folder, &ids);
-                items.into_iter().zip(ids).for_each(|(item, id)| item.id = Some(id));
+                let named = items.into_iter().zip(ids);
+                named.for_each(|(item, id)| item.id = Some(folder.name_of(id)));
             }
         }
         Ok(plan)
@@ -245,7 +246,8 @@ impl Memory {
         let scopes: Vec<Scope> = self.folders.scopes().map(|(scope, _)| scope).collect();
         let found = capture::proposals(answer, &scopes, &self.here().entries);
         let staged = found.into_iter().map(|(scope, draft)| {
-            let id = journal::stage(&self.memory_folder(scope)?, vec![draft], true, self.now())?[0];
+            let folder = self.memory_folder(scope)?;
+            let id = folder.name_of(journal::stage(&folder, vec![draft], true, self.now())?[0]);
             Ok(Remembered { id, scope, findings: Vec::new(), rests_on: Vec::new() })
         });
         staged.collect()
@@ -259,11 +261,10 @@ impl Memory {
             here.topics.insert((file.scope, file.file), file.text);
         }
         let _bounded = looks::bounded(LOOK);
-        for (scope, folder) in self.memory_folders() {
+        for (_, folder) in self.memory_folders() {
             let (journal, _) = Journal::read(&folder);
             for operation in journal.operations().filter(|one| !one.status.is_settled()) {
-                let Draft { file, text, .. } = &operation.draft;
-                let scope = if *file == Scope::Local.index_file() { Scope::Local } else { scope };
+                let (Draft { file, text, .. }, scope) = (&operation.draft, operation.scope);
                 if file == scope.index_file() {
                     here.entries.extend(page_of(text, scope));
                 } else {
@@ -278,17 +279,16 @@ impl Memory {
     /// page table. Says what each entry rests on.
     pub fn settled(&mut self, done: &mut [FolderFlush]) {
         self.flushed(done);
-        for FolderFlush { scope, report, .. } in done.iter_mut() {
+        for FolderFlush { report, .. } in done.iter_mut() {
             for outcome in &mut report.committed {
-                let page = page_of(&outcome.operation.draft.text, *scope);
+                let page = page_of(&outcome.operation.draft.text, outcome.operation.scope);
                 outcome.rests_on = page.map(|page| self.resting(&page)).unwrap_or_default();
             }
         }
-        for FolderFlush { scope, report, .. } in done.iter() {
+        for FolderFlush { report, .. } in done.iter() {
             let imported = report.committed.iter().filter_map(|outcome| {
-                let draft = &outcome.operation.draft;
-                let is_local = draft.file == Scope::Local.index_file();
-                let scope = if is_local { Scope::Local } else { *scope };
+                let Operation { draft, scope, .. } = &outcome.operation;
+                let scope = *scope;
                 let origin = draft.origin.as_deref()?;
                 Some(ImportedMemory { scope, file: &draft.file, text: &draft.text, origin })
             });
@@ -307,7 +307,8 @@ impl Memory {
             let (journal, _) = Journal::read(&folder);
             let operations = journal.waiting().chain(journal.proposed()).cloned().collect();
             let files: BTreeSet<&str> = journal.waiting().map(|one| &*one.draft.file).collect();
-            let path = |file: &str| folder.path().join(file).to_string_lossy().into_owned();
+            let path =
+                |file: &str| folder.holding(file).path_of(file).to_string_lossy().into_owned();
             let files = files.into_iter().map(path).collect();
             Waiting { scope, interrupted: journal.is_interrupted(), operations, files }
         });
@@ -315,42 +316,32 @@ impl Memory {
     }
 
     /// Accepts a proposal, which the next flush writes, rejects it, or withdraws a waiting
-    /// operation.
+    /// operation. Returns the scope that it is for.
     ///
-    /// `scope`: of its folder; `None`: the only folder in which it waits.
+    /// `name`: its ID. `scope`: of its folder; `None`: the one that the ID says.
     ///
     /// # Errors
-    /// `NO_OPERATION`; `INVALID_ARGUMENT` if it may be in two folders; as [`Staging::run`].
-    pub fn decide(
-        &mut self,
-        id: OperationId,
-        scope: Option<Scope>,
-        accepts: bool,
-    ) -> Result<Scope> {
+    /// `NO_OPERATION`; as [`Staging::run`].
+    pub fn decide(&mut self, name: &str, scope: Option<Scope>, accepts: bool) -> Result<Scope> {
         let _bounded = looks::bounded(LOOK);
         self.admit();
-        let waits = |folder: &MemoryFolder| {
-            let (journal, _) = Journal::read(folder);
-            if accepts {
-                return journal.proposed().any(|one| one.id == id);
-            }
-            journal.operations().any(|one| one.id == id && !one.status.is_settled())
-        };
+        let id = OperationId::named(name)?;
         let folders = match scope {
             Some(scope) => vec![(scope, self.memory_folder(scope)?)],
             None => self.memory_folders(),
         };
-        let found: Vec<_> = folders.iter().filter(|(_, folder)| waits(folder)).collect();
-        match found.as_slice() {
-            [(scope, folder)] => {
-                let decide = if accepts { journal::accept } else { journal::withdraw };
-                decide(folder, id)?;
-                note_staged(&self.staged, folder, &[id]);
-                Ok(*scope)
+        for (_, folder) in &folders {
+            if scope.is_none() && folder.name_of(id) != name.trim() {
+                continue;
             }
-            [] => Err(Error::NoOperation { id: id.to_string() }),
-            _ => Err(Error::argument("scope", format!("must say which: `{id}` waits in both"))),
+            let (journal, _) = Journal::read(folder);
+            let Some(found) = journal.operations().find(|one| one.id == id) else { continue };
+            let decide = if accepts { journal::accept } else { journal::withdraw };
+            decide(folder, id)?;
+            note_staged(&self.staged, folder, &[id]);
+            return Ok(found.scope);
         }
+        Err(Error::NoOperation { id: name.to_owned() })
     }
 
     /// Why a host's call must not run: it would put a secret into a memory file, or write into the
@@ -439,7 +430,7 @@ impl Memory {
 
 fn note_staged(staged: &Staged, folder: &MemoryFolder, ids: &[OperationId]) {
     let mut staged = staged.lock().unwrap_or_else(PoisonError::into_inner);
-    staged.extend(ids.iter().map(|id| (folder.path().to_owned(), *id)));
+    staged.extend(ids.iter().map(|id| (folder.path_of(JOURNAL_FILE), *id)));
 }
 
 /// The entries of all indexes.

@@ -18,5 +18,5 @@ use store_place::own_folder;
 pub use store_place::{StorePlace, store_place};
 pub use trust::{
     Brought, FACTS_FILE, Standing, TrustAnswer, TrustBook, checked_out, held_by_git,
-    is_written_here, look_at_opened, look_at_project, project_of,
+    is_written_here, look_at_opened, look_at_project, main_checkout, project_of,
 };

@@ -331,7 +331,13 @@ impl Writer {
     }
 
     fn tell(&mut self, written: Written, work: &mut Work) {
+        // What moved is told of as that, and not as gone.
+        let old_places = written.files.iter().filter_map(|file| self.moves.get(&file.path));
+        let gone: HashSet<PathBuf> = old_places.cloned().collect();
         for file in written.files {
+            if gone.contains(&file.path) && !self.moves.contains_key(&file.path) {
+                continue;
+            }
             if file.outcome == IndexOutcome::Unchanged && work.quiet.contains(&file.path) {
                 continue;
             }

@@ -1,8 +1,8 @@
-//! The difference between two versions of an object. Compares stored data; must not look at files.
+//! The difference between two versions, of an object or of two. Compares stored data; must not look at files.
 
 use super::{Store, Version};
-use base::error::{Error, Result};
-use base::object::{AsOf, Envelope, FieldChange, ObjectId, changed_fields, unified_diff};
+use base::error::Result;
+use base::object::{AsOf, Envelope, FieldChange, changed_fields, unified_diff};
 
 /// Unchanged lines around each change, by default.
 pub const DEFAULT_DIFF_CONTEXT: usize = 3;
@@ -26,29 +26,14 @@ pub struct Difference {
 }
 
 impl Store {
-    /// Whether two versions belong to one object, before or after a move.
-    fn is_one_lineage(&self, from: &Version, to: &Version) -> Result<bool> {
-        let [one, other] = [&from.envelope.id, &to.envelope.id];
-        let has_been = |now: &ObjectId, before: &ObjectId| -> Result<bool> {
-            Ok(self.lineage(now)?.iter().any(|version| version.envelope.id == *before))
-        };
-        Ok(one == other || has_been(other, one)? || has_been(one, other)?)
-    }
-
-    /// Compares two versions line by line: their contents, or for documents with items, the items,
+    /// Compares two versions line by line, of one object or of two: their contents, or for documents with items, the items,
     /// one per line.
     ///
     /// `context`: unchanged lines around each change.
     ///
     /// # Errors
-    /// As [`Self::content`] and [`Self::items`]; `INVALID_ARGUMENT` if the versions belong to
-    /// different objects and no move connects them.
+    /// As [`Self::content`] and [`Self::items`].
     pub fn diff(&self, from: Version, to: Version, context: usize) -> Result<Difference> {
-        let id = &from.envelope.id;
-        if !self.is_one_lineage(&from, &to)? {
-            let problem = format!("is a version of `{}`, not of `{id}`", to.envelope.id);
-            return Err(Error::argument("to", problem));
-        }
         let (old, new) = (self.document(&from)?, self.document(&to)?);
         let changes = unified_diff(&old, &new, context);
         let count = |sign: char| {

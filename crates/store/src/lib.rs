@@ -43,8 +43,8 @@ pub use put::NewVersion;
 pub use query::{Comparison, Condition, Glob, Literal, Order, Query, Test};
 pub use relations::slashed;
 pub use relations::{
-    Pin, PlacedRelation, Properties, Relation, RelationKind, RelationPlace, Written,
-    is_markdown_type,
+    HANDLES, PREFIX_DIGITS, Pin, PlacedRelation, Properties, Relation, RelationKind, RelationPlace,
+    Written, is_markdown_type, named,
 };
 pub use search::{
     Expression, FoundIn, FoundRows, FoundText, SearchFilter, SearchHit, SearchQuery, SearchResults,

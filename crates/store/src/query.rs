@@ -20,7 +20,7 @@
 //! Values of different types are not equal and have no order. Numbers compare by value, exactly (`1
 //! = 1.0`, `0 = -0.0`); texts by code points, case-sensitively. A time compares with numbers as
 //! milliseconds since 1970, and with texts as it was written. `contains` looks for a part of a text
-//! or an element of a list.
+//! or an element of a list, and `=` holds for a list if it does for one of its elements.
 //!
 //! # Order
 //! Null, booleans, numbers, texts, then lists and objects (all equal); objects without the field

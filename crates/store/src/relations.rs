@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 pub use self::derive::is_markdown_type;
 pub(super) use self::derive::{of_item, of_version};
 use base::markdown::{Link, LinkKind, MarkdownField, TextPlace};
-use base::object::{Hash, ObjectId, Origin, TxId};
+use base::object::{AsOf, Hash, Name, ObjectId, Origin, Part, TxId};
 
 /// The kind of a relation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -44,6 +44,8 @@ pub enum RelationKind {
     Vault,
     /// Tags and front matter of a document, for queries. Not shown.
     Properties,
+    /// A wikilink again, by what it names other than a path. Not shown.
+    Named,
 }
 
 impl RelationKind {
@@ -76,7 +78,7 @@ impl RelationKind {
 
     /// The kind with a number.
     pub(super) fn numbered(number: u8) -> Option<Self> {
-        let hidden = [Self::Path, Self::Vault, Self::Properties];
+        let hidden = [Self::Path, Self::Vault, Self::Properties, Self::Named];
         Self::LISTED.into_iter().chain(hidden).find(|kind| kind.number() == number)
     }
 }
@@ -197,6 +199,9 @@ impl Relation {
             (Written::Object { id, .. }, _) => id.as_str().to_owned(),
             (Written::Call { id, .. }, _) => id.clone(),
             (Written::Link { target, .. }, RelationKind::External) => target.clone(),
+            (Written::Link { target, .. }, RelationKind::Named) => {
+                named_key(target).unwrap_or_default()
+            }
             (Written::Link { target, .. }, _) => base::markdown::link_key(target),
             (Written::Name { name }, RelationKind::Tag) => name.to_lowercase(),
             (Written::Name { name }, RelationKind::Vault) => name.clone(),
@@ -211,7 +216,7 @@ impl Relation {
             return None;
         };
         let kind = match self.kind {
-            RelationKind::Wikilink => LinkKind::Wikilink,
+            RelationKind::Wikilink | RelationKind::Named => LinkKind::Wikilink,
             RelationKind::External => LinkKind::External,
             _ => LinkKind::Markdown,
         };
@@ -224,6 +229,38 @@ impl Relation {
         let (block, alias) = (block.clone(), alias.clone());
         Some(Link { kind, embed: *embed, target, headings, block, alias, place })
     }
+}
+
+/// The key of all wikilinks that name an object by a handle: only their session knows what it means.
+pub const HANDLES: &str = "[[handle]]";
+
+/// Digits of an ID by which links are found that name its object by a prefix.
+pub const PREFIX_DIGITS: usize = 8;
+
+/// A wikilink's target as the name of an object, and the lines behind it: `f3@12:5-9`.
+pub fn named(target: &str) -> Option<(Name, Vec<(u64, u64)>)> {
+    let lines = |text| {
+        let parts = Part::parse(text)?.into_iter().map(|part| match part {
+            Part::Lines(first, last) => Some((first, last)),
+            _ => None,
+        });
+        parts.collect::<Option<Vec<_>>>()
+    };
+    let divided = target.rsplit_once(':');
+    let (name, lines) =
+        divided.and_then(|(name, text)| Some((name, lines(text)?))).unwrap_or((target, Vec::new()));
+    Some((Name::parse(name).ok()?, lines))
+}
+
+/// The key of a wikilink that names an object in a way that its target's own key does not show.
+pub(super) fn named_key(target: &str) -> Option<String> {
+    let (name, _) = named(target)?;
+    if name.handle().is_some() {
+        return Some(HANDLES.to_owned());
+    }
+    let prefix = name.id_prefix().and_then(|prefix| prefix.get(..PREFIX_DIGITS));
+    let bare = || (name.text != target).then(|| base::markdown::link_key(&name.text));
+    prefix.map(str::to_lowercase).or_else(bare)
 }
 
 /// A path with `/` between its names, even if it begins with a drive or is a share.

@@ -6,9 +6,17 @@ export type RelationKind = "dynamic" | "static" | "call" | "wikilink" | "markdow
 /**
  * Whether a relation's target was found. `missing`: the store has no such object or version. `mismatch`: the version has another hash
  * than the pinned one. `no_part`: the object lacks the heading, block or lines. `unresolved`: the store has no file in the vault that
- * the link fits. `none`: the relation leads to no object.
+ * the link fits, and no object that it names. `ambiguous`: it names several. `none`: the relation leads to no object.
  */
-export type TargetState = "found" | "missing" | "forgotten" | "mismatch" | "no_part" | "unresolved" | "none";
+export type TargetState =
+  | "found"
+  | "missing"
+  | "forgotten"
+  | "mismatch"
+  | "no_part"
+  | "unresolved"
+  | "ambiguous"
+  | "none";
 
 /** The objects that were reached. */
 export interface Expanded {
@@ -84,8 +92,8 @@ export interface LinkTarget {
   /** Absolute path, if the target is a file. */
   path?: string;
   /**
-   * Of an ambiguous link, the other files that it may lead to, best first. Of an unresolved link, files that have its target as an
-   * alias.
+   * Of a link that several files fit, the others, best first. Of an ambiguous one, the objects that it names. Of an unresolved link,
+   * files that have its target as an alias.
    */
   candidates: Array<LinkCandidate>;
 }

@@ -20,8 +20,10 @@ export interface MemoryFinding {
  * write it, for the `reason`; `proposed`: waits for a person's word; `refused`: it is not written, for the `reason`.
  */
 export interface MemoryOperation {
-  /** Such as `w12`; unique in its folder. */
+  /** Such as `w12`, or `g3` for what is global: unique in all that waits for one project. */
   id: string;
+  /** The scope that it is for. */
+  scope: MemoryScope;
   /** RFC 3339. */
   at: string;
   file: string;
@@ -43,7 +45,7 @@ export interface MemoryOutcome extends MemoryOperation {
   restsOn?: string[];
 }
 
-/** What a flush did in one folder; see `Memory.flush`. */
+/** What a flush did in one folder, whose scope it names; see `Memory.flush`. */
 export interface MemoryFlush {
   scope: MemoryScope;
   committed: MemoryOutcome[];

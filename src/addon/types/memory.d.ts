@@ -59,12 +59,14 @@ export interface MemoryOverview {
   settings: MemorySettings;
   /** What is wrong with the settings, per file. */
   wrongSettings: string[];
+  /** What the user said of the project; null if there is none. */
+  trust: ProjectTrust["standing"] | null;
   /** Without scopes that have no folder here. */
   scopes: MemoryScopeOverview[];
   /** Pages of indexes and of files that these lead to, in the order in which the model reads them. */
   pages: MemoryPageOverview[];
   /** What the system prompt of this session says of memory; null where it says nothing, or no session has begun. */
-  section: { tokens: number; pageTokens: number; changes: number } | null;
+  section: { bytes: number; tokens: number; pageTokens: number; changes: number } | null;
   /** Pages whose cited files changed. */
   stale: number;
 }
@@ -84,8 +86,8 @@ export interface MemorySettings {
 /** A scope of memory. */
 export interface MemoryScopeOverview {
   scope: MemoryScope;
-  /** Null where it may not be looked at. */
-  folder: string | null;
+  /** Absolute path, also where it may not be looked at. */
+  folder: string;
   /** Whether it may not be looked at: the user does not trust the project. */
   denied: boolean;
   exists: boolean;

@@ -26,7 +26,11 @@ pub(super) struct Front {
 
 /// Parses the front matter of `text`.
 pub(super) fn read(text: &str, lines: &Lines) -> Front {
-    let Some((yaml_range, body)) = find(text) else { return Front::default() };
+    let Some((yaml_range, body)) = find(text) else {
+        // A byte order mark hides no heading behind it.
+        let body = text.len() - text.trim_start_matches('\u{feff}').len();
+        return Front { body, ..Front::default() };
+    };
     let start = yaml_range.start;
     let first_line = lines.line(start);
     let mut front = Front { body, ..Front::default() };

@@ -93,6 +93,16 @@ fn places_name_the_headings_above() {
 }
 
 #[test]
+fn a_byte_order_mark_hides_nothing_behind_it() {
+    for (text, path) in [("# One\n[[b]]", "One"), ("- [[b]]\n", ""), ("One\n===\n[[b]]", "One")] {
+        let marked = parse(&format!("\u{feff}{text}"));
+        let link = &marked.links[0];
+        assert_eq!((&*link.place.path, link.place.line), (path, parse(text).links[0].place.line));
+        assert_eq!(marked.headings.len(), parse(text).headings.len(), "{text}");
+    }
+}
+
+#[test]
 fn tags_follow_obsidians_rule() {
     let text = "#a #a/b-c_1 (#in) *#em* #1984 #y1984 #标签。 #🙂 #end/ #x, # #!\n> #quoted\n- #item\n# Head #head";
     assert_eq!(

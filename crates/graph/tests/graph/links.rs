@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use base::object::{
-    AsOf, DynamicReference, Envelope, Hash, ObjectId, ObjectType, Payload, Reference, Source, TxId,
-    file_fields,
+    AsOf, DynamicReference, Envelope, Hash, Nickname, ObjectId, ObjectType, Payload, Reference,
+    Source, TxId, file_fields,
 };
 use graph::{ContentPart, Direction, Expanded, Expansion, Graph, PlacePattern, Resolved, What};
 use proptest::prelude::*;
@@ -164,6 +164,100 @@ fn ambiguous_links_name_candidates_and_unresolved_ones_aliases() {
         assert_eq!(links(store, &a.envelope.id, AsOf::Latest), expected);
         assert_eq!(backlinks(store, &file("/v/two/n.md").id, AsOf::Latest), [""; 0]);
     });
+}
+
+#[test]
+fn wikilinks_name_objects_as_models_and_people_do() {
+    on_each_store(|store| {
+        let (first, second) = (note(store, "/v/b.md", "one"), note(store, "/v/b.md", "# H\ntwo"));
+        let chat = chat(store, &[json!({ "message": { "role": "user", "content": "x" } })]);
+        let fields = json!({ "chat_ref": chat, "provider_call_id": "call_0" });
+        let call = toolcall(store, "0198c7b2-aaaa-7000-8000-000000000001", &fields, "out");
+        let mut transaction = store.begin();
+        let nickname = Nickname::parse("entry").unwrap();
+        transaction.name(nickname, Some(call.envelope.id.clone()));
+        transaction.commit().unwrap();
+        let id = first.envelope.id.as_str();
+        let text = format!(
+            "[[{id}]] [[{}]] [[{}@{}#H]] [[b@-1]]\n[[entry]] [[{}:1-1]] [[b:2-2]]\n[[nothing]] [[b@9999]]",
+            &id[..12],
+            &id[..8],
+            first.tx_id.0,
+            call.envelope.id,
+        );
+        let a = note(store, "/v/a.md", &text);
+        let links = graph(store, AsOf::Latest).links(&a.envelope.id).unwrap();
+        let versions: Vec<_> = links.iter().map(|link| link.target.tx_id).collect();
+        let (one, two) = (Some(first.tx_id), Some(second.tx_id));
+        let said = Some(call.tx_id);
+        assert_eq!(versions, [two, two, one, one, said, said, two, None, two]);
+        assert_eq!(links[7].target.state.as_str(), "unresolved");
+        let parts: Vec<_> =
+            links.iter().map(|link| ContentPart::of(&link.relation.written)).collect();
+        assert_eq!(parts[5], Some(ContentPart::Lines(vec![(1, 1)])));
+        assert_eq!(parts[2], ContentPart::parse("H"));
+        let back = |id| backlinks(store, id, AsOf::Latest);
+        assert_eq!(back(&call.envelope.id), ["/v/a.md 2", "/v/a.md 2"]);
+        assert_eq!(back(&first.envelope.id).len(), 6, "{:?}", back(&first.envelope.id));
+        let roots = vec![Reference::Dynamic(DynamicReference { id: a.envelope.id.clone() })];
+        let wanted = Expansion { roots, what: What::Content, ..Expansion::default() };
+        let nodes = graph(store, AsOf::Latest).expand(&wanted).unwrap().nodes;
+        let contents: Vec<_> = nodes.iter().skip(1).map(|node| node.content.as_deref()).collect();
+        let all = Some("# H\ntwo");
+        assert_eq!(contents, [all, None, Some("one"), Some("out"), Some("out"), Some("two"), None]);
+    });
+}
+
+#[test]
+fn a_handle_is_what_it_meant_to_the_session_that_wrote_it() {
+    on_each_store(|store| {
+        let said = json!({ "message": { "role": "assistant", "content": [
+            { "type": "text", "text": "see [[t1]] and `[[t2]]`" }
+        ] } });
+        let chat = chat(store, &[said]);
+        put_session_of(store, &chat);
+        let call = toolcall(store, "x", &json!({ "chat_ref": chat }), "out");
+        let write = |id: &str, text: &str| {
+            let file = file("/v/a.md").id;
+            let args = json!({ "path": "a.md", "content": text });
+            toolcall(store, id, &json!({ "chat_ref": chat, "args": args, "file_refs": [file] }), "")
+        };
+        let a = note(store, "/v/a.md", "[[t1]] [[t9]]");
+        let meant = |session: &ObjectId, name: &str, _: TxId| {
+            assert_eq!(session.as_str(), "session:s");
+            Ok(if name == "t1" { vec![ObjectId::new("x")] } else { Vec::new() })
+        };
+        let graph = || graph(store, AsOf::Latest).with_sessions(&meant);
+        let of = |id| shown(&graph().links(id).unwrap());
+        assert_eq!(of(&a.envelope.id), ["1: unresolved", "1: unresolved"], "nobody wrote it");
+        write("w1", "about [[t1]] and [[t9]]");
+        assert_eq!(of(&a.envelope.id), ["1: found x", "1: unresolved"]);
+        let found = graph().links(&chat).unwrap();
+        let links: Vec<_> =
+            found.iter().filter(|link| link.relation.place.line.is_some()).collect();
+        assert_eq!(links.len(), 1, "code is no link");
+        assert_eq!(links[0].target.id, Some(call.envelope.id.clone()));
+        let back = graph().backlinks(&call.envelope.id, None).unwrap();
+        let from: Vec<&str> = back.iter().map(|link| link.from.as_str()).collect();
+        assert_eq!(from.len(), 2, "{from:?}");
+        let other = |_: &ObjectId, _: &str, at: TxId| Ok(vec![ObjectId::new(format!("o{}", at.0))]);
+        write("w2", "[[t1]] again");
+        let open = Graph::open(store, AsOf::Latest, &exists).unwrap().with_sessions(&other);
+        let target = open.links(&a.envelope.id).unwrap().remove(0).target;
+        assert_eq!((target.state.as_str(), target.candidates.len()), ("ambiguous", 2));
+    });
+}
+
+/// A chat that names its session.
+fn put_session_of(store: &Store, chat: &ObjectId) {
+    let version = store.require(chat, AsOf::Latest).unwrap();
+    let fields = json!({ "session_ref": "session:s" }).as_object().unwrap().clone();
+    let mut transaction = store.begin();
+    let payload = Payload { fields, ..Payload::default() };
+    transaction
+        .splice(version.envelope, &payload, 1, Vec::new(), Expected::Latest(version.tx_id))
+        .unwrap();
+    transaction.commit().unwrap();
 }
 
 #[test]

@@ -272,13 +272,19 @@ impl Tools<'_> {
     /// pool.
     pub(crate) fn deactivate(&mut self, names: &str) -> Result<String> {
         self.each_named(names, |tools, object| {
+            if tools.journal.state().sets().is_indexed_only(&object) {
+                tools.journal.record(Event::EnteredPool { object: object.clone() });
+                return format!("done: {} is listed again", tools.label(&object));
+            }
             if tools.journal.state().sets().is_deactivated(&object) {
                 return tools.leave_pool_with(object);
             }
             let tokens = tools.standing_tokens(&object);
             let label = tools.label(&object);
             tools.journal.record(Event::Deactivated { object });
-            format!("done: {label}, {}", forms::count(tokens, "token"))
+            let is_listed = tools.options.settings.layout == Layout::Pools;
+            let again = if is_listed { "; again takes it off the list" } else { "" };
+            format!("done: {label}, {}{again}", forms::count(tokens, "token"))
         })
     }
 
@@ -293,8 +299,11 @@ impl Tools<'_> {
         if !self.journal.state().sets().is_indexed_only(&object) {
             self.journal.record(Event::LeftPool { object });
         }
-        let activate = self.journal.state().own_tool("activate");
-        format!("done: {label} is in the session index only; {activate} brings it back")
+        let tool = |name| self.journal.state().own_tool(name);
+        let (activate, deactivate) = (tool("activate"), tool("deactivate"));
+        format!(
+            "done: {label} is not listed any more; {deactivate} lists it again, {activate} shows it"
+        )
     }
 
     /// Brings objects back into the metadata pool; their content stays inactive.

@@ -1,5 +1,5 @@
 //! Follows the links of files whose text the model knows: linked files enter the session index and,
-//! with the layout `pools`, the metadata pool.
+//! with the layout `pools`, the metadata pool. In `log` a note names them.
 //!
 //! Never reads content, and never fails a call: links that fail are skipped and tried again with
 //! the next call.
@@ -12,8 +12,9 @@ use base::error::Result;
 use base::object::{AsOf, Hash, ObjectId, file_type};
 use config::Layout;
 use context::pools_layout::{self, PoolLine};
+use context::{forms, tokens};
 use graph::{Graph, TargetState};
-use session::{Cause, Event};
+use session::{Cause, Event, Note};
 use source::Location;
 use store::{RelationKind, is_markdown_type};
 
@@ -27,14 +28,36 @@ struct Linked {
 impl Workspace {
     /// Follows new links, within the setting `linkedTokens` and, in `pools`, the free room in the
     /// metadata pool.
-    pub(super) fn follow_links(&self, journal: &mut Journal) {
+    ///
+    /// `note_at`: as in [`Self::refresh`]; in `log` links wait for it.
+    pub(super) fn follow_links(&self, journal: &mut Journal, note_at: Option<u64>) {
+        let is_log = self.options.settings.layout == Layout::Log;
+        if is_log && note_at.is_none() {
+            return;
+        }
         let limit = self.options.settings.linked_tokens;
         let left = limit.saturating_sub(journal.state().links().tokens);
         if left == 0 {
             return;
         }
+        let mut linked = Vec::new();
         for event in self.followed(journal, left).unwrap_or_default() {
+            let mut from = None;
+            match &event {
+                Event::File(file) => linked.push(file.object.clone()),
+                Event::Linked { object, .. } => from = Some(object.clone()),
+                _ => {}
+            }
             journal.record(event);
+            let Some(from) = from else { continue };
+            let text = links_text(journal, &from, &std::mem::take(&mut linked));
+            if let (Some(text), Some(at), true) = (text, note_at, is_log) {
+                let tokens = tokens::count(&text);
+                journal.record(Event::noted(
+                    at,
+                    Note { text, about: Vec::new(), tokens, shows: None },
+                ));
+            }
         }
     }
 
@@ -93,6 +116,16 @@ impl Workspace {
         }
         Ok(linked)
     }
+}
+
+/// What names the files that a file links to; `None` if there are none.
+fn links_text(journal: &Journal, from: &ObjectId, linked: &[ObjectId]) -> Option<String> {
+    let named = |id: &ObjectId| {
+        let entry = journal.state().index().get(id)?;
+        Some((entry.handle, journal.state().shown_path(entry.subject.agent_path())))
+    };
+    let linked: Vec<_> = linked.iter().filter_map(named).collect();
+    if linked.is_empty() { None } else { Some(forms::links_line(named(from)?, &linked)) }
 }
 
 /// The files whose links were not followed yet, with their versions, in the order in which they

@@ -54,7 +54,7 @@ impl Workspace {
                 journal.record(Event::Noted { at, text, asked, carried, about, tokens, shows });
             }
         }
-        self.follow_links(journal);
+        self.follow_links(journal, note_at);
         Ok(changes)
     }
 

@@ -50,6 +50,24 @@ fn a_request_is_pool_chat_and_active_content_in_this_order() {
 }
 
 #[test]
+fn reads_push_no_output_out_of_the_window() {
+    let mut host = host();
+    host.user("look");
+    host.tool("bash", &json!({ "command": "make test" }), "3 tests failed");
+    for name in ["a.ts", "b.ts", "c.ts", "d.ts", "e.ts", "f.ts"] {
+        host.write_file(name, "const a = 1;\n");
+        host.read(name, None, None);
+    }
+    host.send();
+    assert!(shown(&host).contains("3 tests failed"), "{}", shown(&host));
+    for name in ["one", "two", "three", "four", "five"] {
+        host.tool("bash", &json!({ "command": name }), name);
+    }
+    host.send();
+    assert!(!shown(&host).contains("3 tests failed"), "{}", shown(&host));
+}
+
+#[test]
 fn indexed_objects_have_no_line_until_shown_or_activated() {
     let mut host = host();
     host.write_file("other.md", "# Title\n");
@@ -61,7 +79,7 @@ fn indexed_objects_have_no_line_until_shown_or_activated() {
     assert_eq!(pool(&host), 1, "{}", shown(&host));
     assert_eq!(
         host.live.leave_pool("other.md").unwrap(),
-        "done: f1 is in the session index only; activate brings it back"
+        "done: f1 is not listed any more; deactivate lists it again, activate shows it"
     );
     host.user("go on");
     host.send();
@@ -75,9 +93,13 @@ fn indexed_objects_have_no_line_until_shown_or_activated() {
     host.user("go on");
     host.send();
     assert_eq!(pool(&host), 1, "{}", shown(&host));
-    // Twice let go, it leaves; activated, it comes back.
-    assert_eq!(host.live.deactivate("f1").unwrap(), "done: f1, 0 tokens");
-    assert!(host.live.deactivate("f1").unwrap().ends_with("activate brings it back"));
+    // Twice let go, it leaves, and a third time it comes back without its content; so it does activated.
+    let mut let_go = || host.live.deactivate("f1").unwrap();
+    assert_eq!(let_go(), "done: f1, 0 tokens; again takes it off the list");
+    assert!(let_go().ends_with("deactivate lists it again, activate shows it"));
+    assert_eq!(let_go(), "done: f1 is listed again");
+    assert_eq!(let_go(), "done: f1, 0 tokens; again takes it off the list");
+    assert!(let_go().starts_with("done: f1 is not listed any more"));
     host.user("go on");
     host.send();
     assert_eq!(pool(&host), 0, "{}", shown(&host));

@@ -77,13 +77,7 @@ fn name_of(path: &str) -> String {
 /// The root of the repository that contains a folder; for a worktree, that of the main one.
 fn repository(folder: &Path) -> Option<PathBuf> {
     let root = folder.ancestors().find(|one| one.join(".git").exists())?;
-    let git = root.join(".git");
-    let main = text_of(&git).and_then(|text| {
-        let own = root.join(text.strip_prefix("gitdir:")?.trim());
-        let common = own.join(text_of(&own.join("commondir"))?.trim());
-        canonical_path(&common).parent().map(Path::to_owned)
-    });
-    Some(main.unwrap_or_else(|| root.to_owned()))
+    Some(settings::main_checkout(root).unwrap_or_else(|| root.to_owned()))
 }
 
 fn memory_setting(file: &Path) -> Option<PathBuf> {
@@ -140,6 +134,7 @@ mod tests {
         let git = main.join(".git/worktrees/w");
         fs::write(worktree.join(".git"), format!("gitdir: {}\n", git.display())).unwrap();
         fs::write(git.join("commondir"), "../..\n").unwrap();
+        fs::write(git.join("gitdir"), worktree.join(".git").to_string_lossy().as_ref()).unwrap();
         assert_eq!(claude_memory(&claude, &worktree), Some(of_repository.clone()));
         let other = root.join("other");
         fs::create_dir_all(&other).unwrap();

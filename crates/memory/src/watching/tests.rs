@@ -141,6 +141,28 @@ fn the_same_read_of_an_unchanged_file_is_a_duplicate_tool() {
 }
 
 #[test]
+fn the_same_command_that_reads_unchanged_files_is_a_duplicate() {
+    let mut desk = Desk::new();
+    fs::write(desk.project().join("a.rs"), "one").unwrap();
+    for command in ["cat a.rs", "sed -n 1,3p a.rs | head -2", "grep -n one a.rs", "cat a.rs; make"]
+    {
+        desk.observe("bash", &json!({ "command": command }), true);
+    }
+    assert_eq!(desk.faults(), [""; 0]);
+    let repeated = |desk: &mut Desk, command: &str| {
+        let before = desk.faults().len();
+        desk.observe("bash", &json!({ "command": command }), true);
+        desk.faults().len() - before
+    };
+    assert_eq!(repeated(&mut desk, "cat a.rs"), 1);
+    assert_eq!(repeated(&mut desk, "sed -n 1,3p a.rs | head -2"), 1);
+    assert_eq!(repeated(&mut desk, "grep -n one a.rs"), 1);
+    assert_eq!(repeated(&mut desk, "cat a.rs; make"), 0, "it does something else, too");
+    fs::write(desk.project().join("a.rs"), "other").unwrap();
+    assert_eq!(repeated(&mut desk, "cat a.rs"), 0, "the file changed");
+}
+
+#[test]
 fn resident_pages_must_survive_a_compaction() {
     let mut desk = Desk::new();
     let (cache, tests) = (desk.page("Cache"), desk.page("Tests"));
@@ -204,7 +226,7 @@ fn what_was_written_or_refused_is_no_flush_miss() {
     }
     let limits = CheckLimits { lines: 200, bytes: 8_192 };
     let options = FlushOptions { strict: true, limits, beside: Vec::new() };
-    let report = flush(&folder, Scope::Project, &options).unwrap();
+    let report = flush(&folder, &options).unwrap();
     let scope = Scope::Project;
     desk.memory.flushed(&[FolderFlush { scope, report, failed: None }]);
     desk.memory.ended();

@@ -46,12 +46,12 @@ impl Desk {
     }
 
     pub(crate) fn flush(&self) -> FlushReport {
-        flush(&self.memory(), Scope::Project, &options(true)).unwrap()
+        flush(&self.memory(), &options(true)).unwrap()
     }
 
     /// A flush that refuses nothing but secrets.
     pub(crate) fn flush_freely(&self) -> FlushReport {
-        flush(&self.memory(), Scope::Project, &options(false)).unwrap()
+        flush(&self.memory(), &options(false)).unwrap()
     }
 
     /// How many operations wait.

@@ -71,7 +71,7 @@ fn the_users_own_folder_is_theirs_alone_and_has_no_gitignore() {
     let path = agent.path().join("memory");
     let folder = MemoryFolder::new(Scope::Global, &path, &path);
     stage(&folder, vec![Draft::entry(Scope::Global, "tabs")], false, NOW).unwrap();
-    flush(&folder, Scope::Global, &options(true)).unwrap();
+    flush(&folder, &options(true)).unwrap();
     assert_eq!(
         fs::read_to_string(folder.path().join("MEMORY.md")).unwrap(),
         "## Notes\n\n- tabs\n"
@@ -118,7 +118,7 @@ fn without_strictness_only_secrets_are_refused() {
     let desk = Desk::new();
     desk.write("MEMORY.md", "- x y\n");
     desk.remember("x y");
-    let report = flush(&desk.memory(), Scope::Project, &options(false)).unwrap();
+    let report = flush(&desk.memory(), &options(false)).unwrap();
     assert_eq!(report.committed[0].findings[0].code.as_str(), "DUPLICATE");
     assert_eq!(times(&desk.text("MEMORY.md"), "x y"), 2);
 }
@@ -137,7 +137,7 @@ fn a_secret_is_refused_before_writing_and_at_the_flush() {
         "{{\"op\":\"stage\",\"id\":\"w1\",\"at\":\"\",\"file\":\"MEMORY.md\",\"text\":\"{secret}\",\"by\":\"person\"}}\n"
     );
     desk.write("writeback-journal.jsonl", line);
-    let report = flush(&desk.memory(), Scope::Project, &options(false)).unwrap();
+    let report = flush(&desk.memory(), &options(false)).unwrap();
     assert_eq!(codes(&report)[0], ("key [redacted:github_token]".into(), "SECRET".into()));
     assert!(!desk.path("MEMORY.md").exists());
     for name in desk.names() {
@@ -202,7 +202,7 @@ fn saved_at(step: FlushStep, atomically: bool, text: &str) -> (Desk, FlushReport
     desk.remember("from the journal");
     let mut saved = false;
     let path = desk.path("MEMORY.md");
-    let report = flush_watched(&desk.memory(), Scope::Project, &options(true), &mut |at| {
+    let report = flush_watched(&desk.memory(), &options(true), &mut |at| {
         if at == step && !saved {
             saved = true;
             save(&path, text, atomically);
@@ -256,7 +256,7 @@ fn a_file_removed_or_created_during_a_flush_keeps_the_entry() {
         desk.write("MEMORY.md", "- old\n");
         desk.remember("from the journal");
         let path = desk.path("MEMORY.md");
-        let report = flush_watched(&desk.memory(), Scope::Project, &options(true), &mut |at| {
+        let report = flush_watched(&desk.memory(), &options(true), &mut |at| {
             if at == step {
                 drop(fs::remove_file(&path));
             }
@@ -268,7 +268,7 @@ fn a_file_removed_or_created_during_a_flush_keeps_the_entry() {
         desk.remember("from the journal");
         let path = desk.path("MEMORY.md");
         let mut saved = false;
-        let report = flush_watched(&desk.memory(), Scope::Project, &options(true), &mut |at| {
+        let report = flush_watched(&desk.memory(), &options(true), &mut |at| {
             if at == step && !saved {
                 saved = true;
                 fs::write(&path, "- by hand\n").unwrap();
@@ -286,7 +286,7 @@ fn two_saves_around_a_flush_keep_both_texts_and_the_entry() {
     desk.remember("from the journal");
     let path = desk.path("MEMORY.md");
     let mut count = 0;
-    let report = flush_watched(&desk.memory(), Scope::Project, &options(true), &mut |at| {
+    let report = flush_watched(&desk.memory(), &options(true), &mut |at| {
         if count < 2 && (at == FlushStep::Begun || at == FlushStep::Placed) {
             count += 1;
             save(&path, &format!("- save {count}\n"), true);
@@ -313,7 +313,7 @@ fn an_unreadable_journal_is_left_as_it_is() {
     let draft = Draft::entry(Scope::Project, "second");
     let refused = stage(&desk.memory(), vec![draft.clone()], false, NOW).unwrap_err();
     assert_eq!(refused.code(), "FILE");
-    let refused = flush(&desk.memory(), Scope::Project, &options(true)).unwrap_err();
+    let refused = flush(&desk.memory(), &options(true)).unwrap_err();
     assert_eq!(refused.code(), "FILE");
     fs::remove_dir(&journal).unwrap();
     fs::rename(&kept, &journal).unwrap();
@@ -329,7 +329,7 @@ fn constant_saving_delays_the_entry_and_loses_nothing() {
     desk.remember("from the journal");
     let path = desk.path("MEMORY.md");
     let mut count = 0;
-    let report = flush_watched(&desk.memory(), Scope::Project, &options(true), &mut |at| {
+    let report = flush_watched(&desk.memory(), &options(true), &mut |at| {
         if at == FlushStep::Begun {
             count += 1;
             save(&path, &format!("- save {count}\n"), true);
@@ -432,7 +432,7 @@ fn a_read_only_folder_is_reported_and_keeps_everything() {
     permissions.set_readonly(true);
     fs::set_permissions(desk.memory().path(), permissions.clone()).unwrap();
     desk.remember("new");
-    let error = flush(&desk.memory(), Scope::Project, &options(true)).unwrap_err();
+    let error = flush(&desk.memory(), &options(true)).unwrap_err();
     assert_eq!((error.code(), desk.waiting()), ("FILE", 1));
     assert_eq!(desk.text("MEMORY.md"), "- old\n");
     #[expect(clippy::permissions_set_readonly_false, reason = "it was its owner's alone before")]
@@ -493,7 +493,7 @@ fn links_are_not_followed_wherever_they_lead() {
     fs::create_dir(other.root().join(".pi")).unwrap();
     symlink(outside.path(), other.root().join(".pi/memory")).unwrap();
     other.remember("x");
-    let error = flush(&other.memory(), Scope::Project, &options(true)).unwrap_err();
+    let error = flush(&other.memory(), &options(true)).unwrap_err();
     assert_eq!((error.code(), other.waiting()), ("OUTSIDE_PROJECT", 1));
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
 }

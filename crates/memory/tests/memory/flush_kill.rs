@@ -34,7 +34,7 @@ fn acts_as_a_flusher_when_asked() {
     let mut met = 0;
     let folder = memory_of(Path::new(&project));
     // Not strictly: what is written a second time must show, and not be refused.
-    let done = flush_watched(&folder, Scope::Project, &options(false), &mut |_| {
+    let done = flush_watched(&folder, &options(false), &mut |_| {
         if met == stop {
             println_now("= stopped");
             loop {
@@ -57,7 +57,7 @@ fn acts_as_a_writer_when_asked() {
         remember(&folder, &text);
         println_now(&format!("= {text}"));
         if number % 3 == 0 {
-            flush(&folder, Scope::Project, &options(false)).unwrap();
+            flush(&folder, &options(false)).unwrap();
         }
     }
 }
@@ -248,7 +248,7 @@ fn concurrent_killed_writers_lose_and_double_nothing() {
         acknowledged.extend(said);
         // A session that begins.
         let report = desk.flush_freely();
-        assert_eq!(report.lost, [], "round {round}, seed {seed}");
+        assert!(report.lost.is_empty(), "round {round}, seed {seed}");
         let text = desk.text("MEMORY.md");
         for entry in &acknowledged {
             assert_eq!(times(&text, entry), 1, "round {round}, seed {seed}: {entry}");
@@ -275,7 +275,7 @@ fn two_sessions_that_flush_at_once_lose_and_double_nothing() {
                     let text = format!("session {session} learned thing {number}");
                     let draft = Draft::entry(Scope::Project, text);
                     stage(&folder, vec![draft], false, Timestamp(0)).unwrap();
-                    flush(&folder, Scope::Project, &options(false)).unwrap();
+                    flush(&folder, &options(false)).unwrap();
                 }
             });
         }

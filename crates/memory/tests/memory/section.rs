@@ -63,7 +63,7 @@ fn all_of_a_small_memory_stands_below_its_headings() {
     insta::assert_snapshot!(desk.shown(&section), @"
     Memory that outlives sessions, as Markdown files (not AGENTS.md, which is the user's):
     - global, for all projects: AGENT/memory/
-    - project, committed for the team: .pi/memory/
+    - project, committed for the team: .pi/memory/; private: MEMORY.local.md
     Each has an index, MEMORY.md, whose entries stand below, and topic files to read when they matter. Save what later sessions need (corrections, commands, constraints, decisions and why) with edit or write:
     - Mend an entry rather than add a second one.
     - One fact per line, `- key: value`, under `##` headings; detail goes into a topic file that the index links to.
@@ -94,7 +94,7 @@ fn an_empty_memory_says_how_to_begin_one_in_few_tokens() {
     insta::assert_snapshot!(desk.shown(&section), @"
     Memory that outlives sessions, as Markdown files (not AGENTS.md, which is the user's):
     - global, for all projects: AGENT/memory/MEMORY.md
-    - project, committed for the team: .pi/memory/MEMORY.md
+    - project, committed for the team: .pi/memory/MEMORY.md; private: MEMORY.local.md
     Nothing is there yet. Save what later sessions need (corrections, commands, constraints, decisions and why) with edit or write: one fact per line, `- key: value`, under `##` headings; no secrets, nothing that code, git or AGENTS.md says.
     ");
     let usual = desk.shown(&section).replace("AGENT", "~/.pi/agent");
@@ -142,6 +142,18 @@ fn each_scope_stays_within_its_lines_and_bytes() {
         assert!(size <= limit && size > limit / 2, "{key}: {size}");
         assert!(text.contains("- one entry of the project"), "another scope has its own");
         assert!(text.contains("more entries in MEMORY.md"));
+    }
+}
+
+#[test]
+fn a_first_line_over_the_limit_is_shown_as_far_as_it_goes() {
+    let config = "{\"pageTableInjection\": false, \"maxInjectBytes\": 100}";
+    for (line, shown) in [("é".repeat(80), "é".repeat(50)), ("x".repeat(300), "x".repeat(100))] {
+        let desk = Desk::new(&[("a/memory/config.json", config)]);
+        desk.write("a/memory/MEMORY.md", &format!("{line}\n- b\n"));
+        let text = desk.section().text;
+        let end = format!("## Global (MEMORY.md)\n{shown}\n… 2 more lines in MEMORY.md");
+        assert!(text.ends_with(&end), "{text}");
     }
 }
 

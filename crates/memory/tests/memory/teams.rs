@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use memory::{Memory, Scope};
+use memory::{Folders, Memory, Scope};
 use serde_json::json;
 
 use crate::repository::{Repository, memory_in, run, some_day};
@@ -30,7 +30,11 @@ fn a_folder_of_a_repository_has_the_memory_above_it() {
     remember(&mut repository.memory(), "Ports: 8080 is taken");
     let mut memory = memory_in(&sub, &repository.agent());
     let text = section(&mut memory);
-    assert!(text.contains("the team: ../../.pi/memory/\n") && text.contains("8080"), "{text}");
+    assert!(
+        text.contains("the team: ../../.pi/memory/; private: MEMORY.local.md\n")
+            && text.contains("8080"),
+        "{text}"
+    );
     remember(&mut memory, "Editor: vim");
     assert!(!sub.join(".pi").exists());
     assert!(repository.text(".pi/memory/MEMORY.md").contains("- Editor: vim"));
@@ -40,6 +44,56 @@ fn a_folder_of_a_repository_has_the_memory_above_it() {
     let other = repository.root().join("vendor/other");
     fs::create_dir_all(other.join(".git")).unwrap();
     assert!(!section(&mut memory_in(&other, &repository.agent())).contains("8080"));
+}
+
+#[test]
+fn private_memory_of_a_worktree_is_that_of_the_main_checkout() {
+    let repository = Repository::new();
+    let root = repository.root();
+    remember(&mut repository.memory(), "Ports: 8080 is taken");
+    repository.commit();
+    let worktree = root.parent().unwrap().join("w");
+    run(&root, &["worktree", "add", "--quiet", "../w", "-b", "other"]);
+    let mut memory = memory_in(&worktree, &repository.agent());
+    for (scope, text) in [(Scope::Local, "My port: 4711"), (Scope::Project, "Team: of four")] {
+        memory.prepare_remember(scope, text, None).unwrap().run(some_day()).unwrap();
+    }
+    let waiting = memory.waiting();
+    let scopes: Vec<Scope> = waiting[0].operations.iter().map(|one| one.scope).collect();
+    assert_eq!(scopes, [Scope::Local, Scope::Project]);
+    let local = root.join(".pi/memory/MEMORY.local.md");
+    assert_eq!(Path::new(&waiting[0].files[0]), local);
+    let mut done = memory.prepare_flush().run();
+    memory.settled(&mut done);
+    memory.ended();
+    assert_eq!(done[0].report.committed.len(), 2, "{done:?}");
+    assert!(fs::read_to_string(&local).unwrap().contains("4711"));
+    assert!(!worktree.join(".pi/memory/MEMORY.local.md").exists());
+    let text = section(&mut memory_in(&worktree, &repository.agent()));
+    assert!(text.contains(&format!("private: {}\n", local.display())), "{text}");
+    assert!(text.contains("4711") && text.contains("of four"), "{text}");
+    let args =
+        json!({ "path": local, "content": "- key: ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8\n" });
+    assert!(memory.check_write("write", &args, &worktree).unwrap().contains("a secret"));
+    run(&root, &["worktree", "remove", "--force", "../w"]);
+    let text = section(&mut repository.memory());
+    assert!(text.contains("4711") && !text.contains("of four"), "{text}");
+}
+
+#[test]
+fn a_folder_that_no_repository_calls_its_worktree_is_none() {
+    let repository = Repository::new();
+    let root = repository.root();
+    fs::create_dir_all(root.join(".pi/memory")).unwrap();
+    fs::write(root.join(".pi/memory/MEMORY.local.md"), "- My port: 4711\n").unwrap();
+    run(&root, &["commit", "--quiet", "--allow-empty", "--message", "a"]);
+    run(&root, &["worktree", "add", "--quiet", "../w", "-b", "other"]);
+    let forged = root.parent().unwrap().join("forged");
+    fs::create_dir(&forged).unwrap();
+    let link = root.parent().unwrap().join("w/.git");
+    fs::copy(&link, forged.join(".git")).unwrap();
+    let folders = Folders::new(Some(&repository.agent()), Some(&forged), true);
+    assert_eq!(folders.folder(Scope::Local), Some(&*forged.join(".pi/memory")));
 }
 
 #[test]

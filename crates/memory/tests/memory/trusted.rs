@@ -194,5 +194,5 @@ fn a_number_at_the_end_of_its_range_in_a_journal_stops_nothing() {
     let line = |id: &str| format!("{{\"op\":\"accept\",\"id\":\"{id}\"}}\n");
     fs::write(&path, line("w18446744073709551615") + &line("w9007199254740993")).unwrap();
     let staged = memory.prepare_remember(Scope::Project, "A: a", None).unwrap();
-    assert_eq!(staged.run(some_day()).unwrap().id.to_string(), "w1");
+    assert_eq!(staged.run(some_day()).unwrap().id, "w1");
 }

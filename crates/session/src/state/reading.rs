@@ -285,18 +285,21 @@ impl Session {
     /// `turns` turns, including the current one, and all active files and pinned objects.
     pub fn active_by_window(&self, per_turn: u64, turns: u64) -> Vec<&Active> {
         let oldest = (u64::from(self.chat.turn()) + 1).saturating_sub(turns);
-        let mut in_turn: HashMap<u32, u64> = HashMap::new();
+        let mut in_turn: HashMap<(u32, bool), u64> = HashMap::new();
         let mut kept: Vec<&Active> = self
             .sets
             .active()
             .rev()
             .filter(|active| {
-                let is_toolcall =
-                    matches!(self.subject(&active.id), Some(Subject::Toolcall { .. }));
-                if !is_toolcall || self.sets.is_pinned(&active.id) {
+                let Some(Subject::Toolcall { shows, .. }) = self.subject(&active.id) else {
+                    return true;
+                };
+                if self.sets.is_pinned(&active.id) {
                     return true;
                 }
-                let count = in_turn.entry(active.turn).or_default();
+                // A read's block says only which file it read: it takes no output's place.
+                let is_read = matches!(shows, Some(Shows::File { .. }));
+                let count = in_turn.entry((active.turn, is_read)).or_default();
                 *count += 1;
                 *count <= per_turn && u64::from(active.turn) >= oldest
             })

@@ -156,6 +156,20 @@ fn repository(folder: &Path) -> Option<(PathBuf, PathBuf)> {
     }
 }
 
+/// Where a folder of a linked worktree is in the main checkout of the repository; `None` in any other
+/// folder, and where there is no main checkout.
+pub fn main_checkout(folder: &Path) -> Option<PathBuf> {
+    let (root, git) = repository(folder)?;
+    let common = git.join(text_of(&git.join("commondir"))?.trim());
+    // A file `.git` may name any repository; one that has the worktree names it, too.
+    let back = text_of(&git.join("gitdir"))?;
+    let is_of_it = looks::canonicalize(Path::new(back.trim())).ok()?
+        == looks::canonicalize(&root.join(".git")).ok()?;
+    let common = looks::canonicalize(&common).ok().filter(|_| is_of_it)?;
+    let main = common.parent().filter(|_| common.ends_with(".git"))?;
+    Some(main.components().chain(folder.strip_prefix(&root).ok()?.components()).collect())
+}
+
 fn origin_of(project: &Path) -> Option<String> {
     let (_, git) = repository(project)?;
     let common = text_of(&git.join("commondir")).map(|text| git.join(text.trim()));

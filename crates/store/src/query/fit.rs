@@ -13,11 +13,11 @@ impl Test {
     /// Whether a value passes the test.
     pub fn fits(&self, value: &Value) -> bool {
         match self {
+            Self::Compare(Comparison::Equal, literal) => equals(value, literal),
+            Self::Compare(Comparison::NotEqual, literal) => !equals(value, literal),
             Self::Compare(comparison, literal) => comparison.holds(compare(value, literal)),
             Self::Contains(literal) => match (value, literal) {
-                (Value::Array(elements), literal) => {
-                    elements.iter().any(|element| equals(element, literal))
-                }
+                (Value::Array(_), literal) => equals(value, literal),
                 (Value::String(text), literal) => {
                     text_of(literal).is_some_and(|part| text.contains(part))
                 }
@@ -48,8 +48,12 @@ impl Comparison {
     }
 }
 
+/// Whether a value, or one of a list, is that of a literal.
 fn equals(value: &Value, literal: &Literal) -> bool {
-    compare(value, literal) == Some(Ordering::Equal)
+    match value {
+        Value::Array(elements) => elements.iter().any(|element| equals(element, literal)),
+        value => compare(value, literal) == Some(Ordering::Equal),
+    }
 }
 
 fn text_of(literal: &Literal) -> Option<&str> {
@@ -313,8 +317,18 @@ mod tests {
     }
 
     #[test]
+    fn a_list_equals_what_one_of_its_elements_equals() {
+        let tags = json!(["work", "urgent"]);
+        let fits = |comparison, text: &str| {
+            Test::Compare(comparison, Literal::Text(text.into())).fits(&tags)
+        };
+        assert!(fits(Comparison::Equal, "work") && !fits(Comparison::NotEqual, "work"));
+        assert!(!fits(Comparison::Equal, "home") && fits(Comparison::NotEqual, "home"));
+    }
+
+    #[test]
     fn values_of_other_types_are_not_equal_and_have_no_order() {
-        let values = [json!(null), json!(false), json!(0), json!("0"), json!([0]), json!({})];
+        let values = [json!(null), json!(false), json!(0), json!("0"), json!([1]), json!({})];
         let literals = [
             Literal::Null,
             Literal::Bool(false),

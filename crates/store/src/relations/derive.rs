@@ -8,8 +8,8 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::{Pin, Properties, Relation, RelationKind, RelationPlace, Written, slashed};
-use base::markdown::{self, Document, LinkKind, MarkdownField, TextPlace};
+use super::{Pin, Properties, Relation, RelationKind, RelationPlace, Written, named_key, slashed};
+use base::markdown::{self, Document, Link, LinkKind, MarkdownField, TextPlace};
 use base::object::item::tool_calls;
 use base::object::{
     Envelope, FieldPath, FieldStep, Hash, ObjectId, ObjectType, Source, StaticReference,
@@ -61,6 +61,9 @@ pub(crate) fn of_item(kind: ObjectType, position: u64, text: &str) -> Vec<Relati
         for (id, path) in tool_calls(&item["message"], &path.clone().member("message")) {
             found.add(RelationKind::Call, Written::Call { id: id.to_owned(), position }, &path);
         }
+    }
+    if kind == ObjectType::Chat {
+        found.said(&item["message"], &path.clone().member("message"));
     }
     found.value(&item, &path);
     found.relations
@@ -177,14 +180,8 @@ impl Finder {
                 LinkKind::Markdown => RelationKind::Markdown,
                 LinkKind::External => RelationKind::External,
             };
-            let written = Written::Link {
-                target: link.target,
-                embed: link.embed,
-                headings: link.headings,
-                block: link.block,
-                alias: link.alias,
-            };
-            self.written(kind, written, link.place);
+            let (written, place) = parts_of(link);
+            self.written(kind, written, place);
         }
         for tag in document.tags {
             self.written(RelationKind::Tag, Written::Name { name: tag.name }, tag.place);
@@ -192,6 +189,42 @@ impl Finder {
         for alias in document.aliases {
             self.written(RelationKind::Alias, Written::Name { name: alias.name }, alias.place);
         }
+    }
+
+    /// The wikilinks in what a person or the model said.
+    fn said(&mut self, message: &Value, path: &FieldPath) {
+        if !matches!(message["role"].as_str(), Some("user" | "assistant")) {
+            return;
+        }
+        let content = path.clone().member("content");
+        let blocks = message["content"].as_array().into_iter().flatten().enumerate();
+        let of_blocks = blocks.filter_map(|(at, block)| {
+            let text = block["text"].as_str().filter(|_| block["type"] == "text")?;
+            Some((text, content.clone().element(at).member("text")))
+        });
+        let whole = message["content"].as_str().map(|text| (text, content.clone()));
+        for (text, path) in whole.into_iter().chain(of_blocks) {
+            if !text.contains("[[") {
+                continue;
+            }
+            for link in markdown::parse(text).links {
+                if link.kind == LinkKind::Wikilink {
+                    let (written, place) = parts_of(link);
+                    let (line, range) = (Some(place.line as u64), Some(place.range));
+                    let (field, path) = ("items".to_owned(), path.to_string());
+                    let place = RelationPlace { field, path, line, range };
+                    self.wikilink(Relation { kind: RelationKind::Wikilink, written, place });
+                }
+            }
+        }
+    }
+
+    fn wikilink(&mut self, relation: Relation) {
+        let is_named = matches!(&relation.written, Written::Link { target, .. } if named_key(target).is_some());
+        if is_named {
+            self.relations.push(Relation { kind: RelationKind::Named, ..relation.clone() });
+        }
+        self.relations.push(relation);
     }
 
     fn written(&mut self, kind: RelationKind, written: Written, place: TextPlace) {
@@ -205,8 +238,17 @@ impl Finder {
             line: Some(place.line as u64),
             range: Some(place.range),
         };
-        self.relations.push(Relation { kind, written, place });
+        let relation = Relation { kind, written, place };
+        match kind {
+            RelationKind::Wikilink => self.wikilink(relation),
+            _ => self.relations.push(relation),
+        }
     }
+}
+
+fn parts_of(link: Link) -> (Written, TextPlace) {
+    let Link { target, embed, headings, block, alias, place, .. } = link;
+    (Written::Link { target, embed, headings, block, alias }, place)
 }
 
 /// Reads `{id, content_hash, origin}` or `{object | active, version, lines | range | ranges}`.

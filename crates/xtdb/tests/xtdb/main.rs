@@ -18,6 +18,7 @@ mod recorded;
 mod recordings;
 
 mod agents;
+mod asking;
 mod backends;
 mod bad_input;
 mod compare;
