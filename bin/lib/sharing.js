@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { plural } from "../../lib/describe.js";
 import { piAgentDir } from "../../lib/places.js";
+import { restoredText } from "../../lib/sharing.js";
 import { age } from "../../lib/words.js";
 import { openclawSharing } from "./openclaw.js";
 import { forSharing } from "./store.js";
@@ -69,6 +70,14 @@ async function look({ openStore }, by, settings, path, findings) {
         findings.push({ kind: "sharing", problem: status.error.message, advice: "`palimpsest sync push` says more" });
       }
     }
+    if (status?.restored?.done === null) {
+      const problem = `the shared store \`${url}\` ${restoredText(status.restored)}`;
+      findings.push({
+        kind: "sharing",
+        problem,
+        advice: "sessions do that by themselves; `palimpsest sync push` does it now",
+      });
+    }
     return { by, url, server, tokenFile: settings.xtdbTokenFile ?? null, status };
   } catch (error) {
     return found(error);
@@ -104,11 +113,14 @@ export function aboutSharing({ by, url, server, tokenFile, status }) {
     about["its token"] = `in ${tokenFile}`;
   }
   if (status !== null) {
-    const { outbox, oldest, behind } = status;
+    const { outbox, oldest, behind, restored } = status;
     const since = oldest === null ? "" : `, the oldest for ${age(Date.now() - Date.parse(oldest))}`;
     about["waits to be sent"] = outbox === 0 ? "nothing" : `${plural(outbox, "transaction")}${since}`;
     about["waits to be fetched"] =
       behind === null ? "not known" : behind === 0 ? "nothing" : plural(behind, "transaction");
+    if (restored !== null) {
+      about["what it lost"] = `it ${restoredText(restored)}`;
+    }
   }
   return about;
 }

@@ -3,8 +3,8 @@
 //!
 //! `client` calls the server and turns failures into typed errors; `edn` reads and writes the
 //! notation in which XTDB gives times to the millisecond; `examine` identifies a server.
-//! `documents` defines how objects look there, `plan` and `write` are commits, `read`, `find` and
-//! `logged` reads. Our transactions have XTDB's numbers and times. Must not know of another store.
+//! `known` recognises its log. `documents` defines how objects look there, `plan` and `write` are
+//! commits, `read`, `find` and `logged` reads. Our transactions have XTDB's numbers and times. Must not know of another store.
 
 mod client;
 mod documents;
@@ -12,6 +12,7 @@ mod edn;
 mod erase;
 mod examine;
 mod find;
+mod known;
 mod logged;
 mod plan;
 mod read;
@@ -26,9 +27,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 use uuid::Uuid;
 
-use self::client::{At, Client, ClientOptions, Document, SubmitError, Token, Tx, TxOp};
+pub(crate) use self::client::Tx;
+use self::client::{At, Client, ClientOptions, Document, SubmitError, Token, TxOp};
 use self::documents::{FORMAT, STORE};
 pub use self::examine::{XtdbServer, examine as examine_xtdb};
+use self::known::Known;
 pub(crate) use self::logged::Logged;
 use base::error::{Error, Result};
 use base::object::{
@@ -43,6 +46,7 @@ pub struct XtdbBackend {
     store_id: String,
     /// The transaction that made the database ours; all our others are later.
     first: Tx,
+    known: Mutex<Known>,
     writer_id: String,
     /// The writer's document as this process left it; `None` if it must be read.
     writer: Mutex<Option<Document>>,
@@ -89,6 +93,7 @@ impl XtdbBackend {
             client,
             store_id,
             first,
+            known: Mutex::new(Known::from(first)),
             writer_id,
             writer: Mutex::new(None),
             missed: Mutex::default(),
@@ -101,19 +106,6 @@ impl XtdbBackend {
     /// Address of the server.
     pub fn url(&self) -> &str {
         self.client.url()
-    }
-
-    /// The newest transaction in the log, if the server still has the database that this was
-    /// connected to, including everything seen of it: not another database, nor an older state.
-    pub(crate) fn newest_of_same(&self) -> Result<Option<TxId>> {
-        let newest = self.client.latest_submitted()?.unwrap_or(-1);
-        if newest < self.client.newest_seen().max(self.first.id) {
-            return Ok(None);
-        }
-        let mark = self.client.entity(STORE, At::Tx(self.first.id), &Room::for_answers())?;
-        let store_id =
-            mark.map(|mark| documents::field::<String>(&mark, "store_id")).transpose()?;
-        Ok((store_id.as_ref() == Some(&self.store_id)).then_some(TxId(newest)))
     }
 
     /// Passes the log after a transaction to `take` in parts, see [`Logged`]. Meanwhile the
@@ -165,6 +157,13 @@ fn failed(client: &Client, problem: &str) -> Error {
 fn open(client: &Client) -> Result<(String, Tx)> {
     if let Some(found) = marked(client)? {
         return Ok(found);
+    }
+    // A server that makes its index anew, as after a restore, does not see all of its log yet.
+    if let Some(newest) = client.latest_submitted()? {
+        client.await_tx(newest)?;
+        if let Some(found) = marked(client)? {
+            return Ok(found);
+        }
     }
     let attributes = client.attribute_stats()?;
     if let Some(attribute) = attributes.keys().find(|name| *name != "xt/id") {

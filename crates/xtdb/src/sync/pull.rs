@@ -5,7 +5,7 @@ use super::passing::Way;
 use super::state::{Ahead, State};
 use super::{Connected, Sharing, VERSIONS_AT_ONCE};
 use base::error::{Error, Result};
-use base::object::{AsOf, ObjectId, ObjectType, TxId, session_name};
+use base::object::{AsOf, ObjectId, ObjectType, session_name};
 use store::archive::{is_ahead, session_versions};
 use store::{
     ChangedLatest, Imported, LeftOut, OnProgress, PartedSession, Progress, Stage, Version,
@@ -63,7 +63,7 @@ impl Sharing {
                 pulled.forgotten += self.forget_here(&logged.forgotten)?;
                 let mut state = State::read(&self.local, shared.store.id())?;
                 state.ahead.extend(ahead);
-                state.pulled = logged.until;
+                (state.pulled, state.pulled_at) = (logged.until, Some(logged.time));
                 self.save(shared, state)?;
                 let done = pulled.versions + pulled.present;
                 progress(Progress { stage: Stage::Taking, done, of: None })
@@ -84,6 +84,9 @@ impl Sharing {
             let versions = session_versions(&shared.store, &id)?;
             let mut pulled = Pulled::default();
             pulled.add(self.pass(self.way_here(shared), versions)?);
+            self.advance(shared, true, |state| {
+                state.named.entry(id).or_default();
+            })?;
             Ok(pulled)
         })
     }
@@ -144,8 +147,10 @@ impl Sharing {
     /// Saves the progress, beside what another process may have sent meanwhile.
     fn save(&self, shared: &Connected, state: State) -> Result<()> {
         let known = State::read(&self.local, shared.store.id())?;
-        let pulled = TxId(state.pulled.0.max(known.pulled.0));
-        State { pulled, ahead: state.ahead, ..known }.write(&self.local, shared.store.id())
+        let newer = if state.pulled >= known.pulled { &state } else { &known };
+        let (pulled, pulled_at) = (newer.pulled, newer.pulled_at);
+        State { pulled, pulled_at, ahead: state.ahead, ..known }
+            .write(&self.local, shared.store.id())
     }
 }
 

@@ -27,6 +27,7 @@ mod mounted;
 mod nodes;
 mod outages;
 mod recording;
+mod restored;
 mod resume;
 mod sharing;
 mod sockets;

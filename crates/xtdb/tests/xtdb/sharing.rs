@@ -15,7 +15,7 @@ use testing::xtdb::Database;
 const HOUR: i64 = 3_600_000;
 
 /// A short session: a person asks, a command runs, the model answers. `name`: its host's ID.
-fn run_session(store: &Store, name: &str, output: &str) {
+pub(crate) fn run_session(store: &Store, name: &str, output: &str) {
     let call = |id: &str, command: &str| {
         serde_json::json!({"role": "assistant", "timestamp": 2, "content": [
             {"type": "toolCall", "id": id, "name": "bash", "arguments": {"command": command}}

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::token::Token;
@@ -77,7 +77,7 @@ pub(crate) enum At {
 }
 
 /// A transaction, with its time to the millisecond.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tx {
     pub(crate) id: i64,
     pub(crate) time: Timestamp,
