@@ -1,11 +1,12 @@
 //! A store in XTDB 1 that many machines share, over its own HTTP server (1.24). Only the modules
 //! below this one speak HTTP.
 //!
-//! `client` calls the server and turns failures into typed errors; `edn` reads and writes the
+//! `ahead` keeps what is read of a session. `client` calls the server and turns failures into typed errors; `edn` reads and writes the
 //! notation in which XTDB gives times to the millisecond; `examine` identifies a server.
 //! `known` recognises its log. `documents` defines how objects look there, `plan` and `write` are
 //! commits, `read`, `find` and `logged` reads. Our transactions have XTDB's numbers and times. Must not know of another store.
 
+mod ahead;
 mod client;
 mod documents;
 mod edn;
@@ -27,6 +28,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 use uuid::Uuid;
 
+use self::ahead::AtHand;
 pub(crate) use self::client::Tx;
 use self::client::{At, Client, ClientOptions, Document, SubmitError, Token, TxOp};
 use self::documents::{FORMAT, STORE};
@@ -53,8 +55,8 @@ pub struct XtdbBackend {
     /// Marks of other stores' versions that were missing when last asked for. If one is there when
     /// it is to be written, somebody else brought it meanwhile.
     missed: Mutex<HashSet<String>>,
-    /// Contents of the part of the log that is being taken.
-    at_hand: Mutex<HashMap<Hash, String>>,
+    /// Contents of the part of the log that is being taken, or what was read of a session.
+    at_hand: Mutex<AtHand>,
     /// Transactions to send before the first is looked up.
     at_once: AtomicUsize,
     is_closed: AtomicBool,
@@ -117,9 +119,9 @@ impl XtdbBackend {
         take: &mut dyn FnMut(Logged) -> Result<()>,
     ) -> Result<()> {
         self.open()?.logged_in_parts(after, limit, &mut |mut logged| {
-            *self.at_hand() = std::mem::take(&mut logged.texts);
+            self.at_hand().texts = std::mem::take(&mut logged.texts);
             let taken = take(logged);
-            self.at_hand().clear();
+            self.at_hand().texts.clear();
             taken.map(ControlFlow::Continue)
         })
     }
@@ -139,7 +141,7 @@ impl XtdbBackend {
         self.missed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn at_hand(&self) -> MutexGuard<'_, HashMap<Hash, String>> {
+    fn at_hand(&self) -> MutexGuard<'_, AtHand> {
         self.at_hand.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -232,12 +234,18 @@ impl Backend for XtdbBackend {
     }
 
     fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>> {
+        if let Some(history) = self.open()?.history_at_hand(id, at) {
+            return Ok(history.into_iter().next());
+        }
         let Some(at) = self.open()?.at(at)? else { return Ok(None) };
         self.version(id, at, &Room::for_answers())
     }
 
     fn history(&self, id: &ObjectId) -> Result<Vec<Version>> {
-        self.open()?.history_in(id, &Room::for_answers())
+        if self.open()?.reads_ahead() {
+            return Ok(self.list(id)?.versions.clone());
+        }
+        self.history_in(id, &Room::for_answers())
     }
 
     fn content(&self, hash: &Hash) -> Result<Option<String>> {
@@ -266,7 +274,10 @@ impl Backend for XtdbBackend {
     }
 
     fn histories(&self, ids: &[ObjectId]) -> Result<Option<HashMap<ObjectId, Vec<Version>>>> {
-        self.open()?.histories_of(ids).map(Some)
+        if self.open()?.reads_ahead() {
+            return self.histories_ahead(ids).map(Some);
+        }
+        self.histories_of(ids).map(Some)
     }
 
     fn lacks(&self, versions: &[(&ObjectId, &Origin)]) -> Result<Vec<bool>> {

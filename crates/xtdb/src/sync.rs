@@ -142,7 +142,7 @@ impl Sharing {
     /// # Errors
     /// Those of [`XtdbBackend::connect`].
     pub fn sessions(&self) -> Result<Vec<Version>> {
-        self.connect()?.0.store.list(ObjectType::Session, None, usize::MAX)
+        self.connect()?.0.backend.sessions()
     }
 
     /// The locally known status, without asking the server.

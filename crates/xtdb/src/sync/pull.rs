@@ -81,7 +81,9 @@ impl Sharing {
     pub fn pull_session(&self, name: &str) -> Result<Pulled> {
         self.noting(|shared| {
             let id = session_of_name(shared, name)?;
+            let _kept = shared.backend.read_ahead();
             let versions = session_versions(&shared.store, &id)?;
+            shared.backend.read_texts_ahead(&versions)?;
             let mut pulled = Pulled::default();
             pulled.add(self.pass(self.way_here(shared), versions)?);
             self.advance(shared, true, |state| {
@@ -157,7 +159,7 @@ impl Sharing {
 /// The session that a name means: an ID, with or without `session:`, or its host's ID, or the
 /// beginning of either.
 fn session_of_name(shared: &Connected, name: &str) -> Result<ObjectId> {
-    let sessions = shared.store.list(ObjectType::Session, None, usize::MAX)?;
+    let sessions = shared.backend.sessions()?;
     let by_id = |version: &Version| {
         let id = version.envelope.id.as_str();
         id == name || session_name(id) == name

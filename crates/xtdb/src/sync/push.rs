@@ -1,6 +1,6 @@
 //! Sends what the local store has and the shared one lacks, in the order in which it was written.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::passing::Way;
 use super::state::{Last, State};
@@ -83,6 +83,9 @@ impl Sharing {
         progress: OnProgress<'_>,
     ) -> Result<()> {
         self.send_sessions_again(shared, pushed)?;
+        // Versions that went with their whole session.
+        let mut sent = HashSet::new();
+        let place = |version: &Version| (version.tx_id, version.envelope.id.clone());
         let mut after = State::read(&self.local, shared.store.id())?.pushed;
         loop {
             let mut state = State::read(&self.local, shared.store.id())?;
@@ -96,9 +99,11 @@ impl Sharing {
             if self.options.sessions {
                 for id in new_sessions(&versions, &state.sessions, self.local.id()) {
                     let whole = session_versions(&self.local, &id)?;
+                    sent.extend(whole.iter().map(place));
                     pushed.add(self.send(shared, whole)?);
                     state.sessions.insert(id);
                 }
+                versions.retain(|version| !sent.contains(&place(version)));
             }
             let lacking = self.lacking(shared, versions)?;
             self.send_page(shared, lacking, pushed)?;
