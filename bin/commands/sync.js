@@ -104,8 +104,13 @@ function described({ url, storeId, outbox, oldest, behind, last, error, ahead, r
     ...(ahead === 0 ? {} : { "from the future": `${plural(ahead, "version")}, by this machine's clock` }),
     ...(restored === null ? {} : { "what it lost": `it ${restoredText(restored, now)}` }),
     "all was alike": isAlike ? "now" : last === null ? "never" : `${last}, ${age(now - Date.parse(last))} ago`,
-    ...(error === null ? {} : { error: `${error.message} (${error.code}), for ${age(now - Date.parse(error.since))}` }),
+    ...(error === null ? {} : { error: `${error.message} (${error.code})${lasting(now - Date.parse(error.since))}` }),
   };
+}
+
+/** For how long something has failed, if not just since it was asked. @param {number} ms */
+function lasting(ms) {
+  return ms < 5_000 ? "" : `, for ${age(ms)}`;
 }
 
 /** @type {Part["run"]} */

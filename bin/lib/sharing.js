@@ -32,10 +32,10 @@ export async function lookAtSharing(addon, stores) {
   const findings = [];
   // What is wrong with the settings is said elsewhere.
   const ofPi = await addon.loadSettings({ agentDir: piAgentDir(), needed: forSharing }).catch(() => ({}));
-  const looks = [
-    await look(addon, "pi", ofPi, stores.pi, findings),
-    stores.openclaw === null ? null : await look(addon, "openclaw", openclawSharing(), stores.openclaw, findings),
-  ];
+  const looks = await Promise.all([
+    look(addon, "pi", ofPi, stores.pi, findings),
+    stores.openclaw === null ? null : look(addon, "openclaw", openclawSharing(), stores.openclaw, findings),
+  ]);
   return { looks: looks.filter((look) => look !== null), findings };
 }
 
@@ -62,8 +62,11 @@ async function look({ openStore }, by, settings, path, findings) {
   const store = await (existsSync(path) ? openStore({ path, settings, readOnly: true }).catch(none) : none());
   try {
     const shared = await store.shared();
-    const server = await shared.server().catch(found);
-    const status = store.path === ":memory:" ? null : await shared.look().catch(found);
+    // At once: each has a few seconds.
+    const [server, status] = await Promise.all([
+      shared.server().catch(found),
+      store.path === ":memory:" ? null : shared.look().catch(found),
+    ]);
     if (server !== null) {
       findings.push(...serverFindings(server));
       if (status?.error && !server.ingesterFailed) {

@@ -24,6 +24,7 @@ use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -32,6 +33,7 @@ use self::ahead::AtHand;
 pub(crate) use self::client::Tx;
 use self::client::{At, Client, ClientOptions, Document, SubmitError, Token, TxOp};
 use self::documents::{FORMAT, STORE};
+pub(crate) use self::examine::PATIENCE;
 pub use self::examine::{XtdbServer, examine as examine_xtdb};
 use self::known::Known;
 pub(crate) use self::logged::Logged;
@@ -80,9 +82,18 @@ impl XtdbBackend {
     /// XTDB 2, or a database with other people's documents; `NEWER_SCHEMA` for one of a later
     /// release; `NOT_PRIVATE`, `FILE` for the token's file.
     pub fn connect(options: &XtdbOptions) -> Result<Self> {
+        Self::connect_within(options, None)
+    }
+
+    /// As [`Self::connect`], for somebody who waits no longer than this for all that is asked.
+    pub(crate) fn connect_within(
+        options: &XtdbOptions,
+        deadline: Option<Duration>,
+    ) -> Result<Self> {
         let mut client = ClientOptions::new(&options.url);
         client.token = options.token_file.as_deref().map(Token::read).transpose()?;
         client.ca_file.clone_from(&options.ca_file);
+        client.deadline = deadline;
         let client = Client::new(client)?;
         let status = client.status()?;
         if status.ingester_failed {

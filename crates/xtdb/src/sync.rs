@@ -26,6 +26,7 @@ mod state;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use self::lost::Lost;
 pub use self::lost::Restored;
@@ -38,6 +39,7 @@ use config::{Exclude, Settings, XtdbOptions};
 use store::{IsExcluded, Store, Version};
 
 use super::XtdbBackend;
+use super::server::PATIENCE;
 use base::error::{Error, Result};
 use base::object::{ObjectType, Timestamp, TxId};
 
@@ -167,9 +169,10 @@ impl Sharing {
         })
     }
 
-    /// Like [`Self::status`], after asking the server. Also works on a store opened read-only.
+    /// Like [`Self::status`], after asking the server, which has a few seconds for all its answers.
+    /// Also works on a store opened read-only.
     pub fn look(&self) -> Result<SharingStatus> {
-        let asked = self.connect().and_then(|(connected, lost)| {
+        let asked = self.connect_anew(Some(PATIENCE)).and_then(|(connected, lost)| {
             let (newest, _) = connected.store.newest()?;
             let store_id = connected.store.id().to_owned();
             let pulled = State::read(&self.local, &store_id)?.pulled;
@@ -224,15 +227,21 @@ impl Sharing {
             }
         }
         *connected = None;
-        let mut options = self.options.shared.clone();
-        options.writer = Some(self.local.id().to_owned());
-        let backend = Arc::new(XtdbBackend::connect(&options)?);
-        let store = Store::with_backend(backend.clone()).with_clock(self.local.clock());
-        let found = Connected { store, backend, newest: None };
-        let lost = self.look_for_loss(&found)?;
+        let (found, lost) = self.connect_anew(None)?;
         if lost.is_none() {
             *connected = Some(found.clone());
         }
+        Ok((found, lost))
+    }
+
+    /// The shared store by a connection of its own. `deadline`: for all that it is asked.
+    fn connect_anew(&self, deadline: Option<Duration>) -> Result<(Connected, Option<Lost>)> {
+        let mut options = self.options.shared.clone();
+        options.writer = Some(self.local.id().to_owned());
+        let backend = Arc::new(XtdbBackend::connect_within(&options, deadline)?);
+        let store = Store::with_backend(backend.clone()).with_clock(self.local.clock());
+        let found = Connected { store, backend, newest: None };
+        let lost = self.look_for_loss(&found)?;
         Ok((found, lost))
     }
 

@@ -22,6 +22,7 @@ mod backends;
 mod bad_input;
 mod compare;
 mod conformance;
+mod deadlines;
 mod machine;
 mod mounted;
 mod nodes;

@@ -31,6 +31,8 @@ pub(crate) struct ClientOptions {
     pub(crate) connect_timeout: Duration,
     /// How long the server may wait for a transaction to be indexed.
     pub(crate) await_timeout: Duration,
+    /// How long a person waits for everything that is asked.
+    pub(crate) deadline: Option<Duration>,
     /// Number of simultaneous connections; at least 2.
     pub(crate) connections: usize,
 }
@@ -45,6 +47,7 @@ impl ClientOptions {
             request_timeout: Duration::from_secs(30),
             connect_timeout: Duration::from_secs(5),
             await_timeout: Duration::from_secs(10),
+            deadline: None,
             connections: 4,
         }
     }
