@@ -138,7 +138,7 @@ fn a_token_that_expired_is_named() {
     let url = serve(refuse);
     let said = |claims: &str| {
         let file = folder.path().join("token");
-        testing::private_file::write(&file, &format!("e30.{claims}.c2ln"));
+        testing::private_file::write(&file, format!("e30.{claims}.c2ln"));
         let options =
             XtdbOptions { url: url.clone(), token_file: Some(file), ..XtdbOptions::default() };
         examine_xtdb(&options).unwrap_err().to_string()
