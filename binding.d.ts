@@ -1827,6 +1827,8 @@ export interface PullReport {
 export interface PushReport {
   /** Versions that the shared store did not have before. */
   versions: number;
+  /** Versions among them that it had acknowledged once, and lost. */
+  again: number;
   /** Versions that it had already. */
   present: number;
   /** Objects that were forgotten here, and now there. */
@@ -1889,6 +1891,18 @@ export interface SharingProgress {
   of: number | null;
 }
 
+/** That a shared store lost what it had acknowledged: it was put back from a backup, or another one is at its address. */
+export interface SharingRestored {
+  /** When that was noticed, in RFC 3339, UTC. */
+  noticed: string;
+  /** Whether another store, without anything of it, was at the address. */
+  isOther: boolean;
+  /** Versions sent again so far. */
+  versions: number;
+  /** When all was there again, in RFC 3339, UTC; null before that. */
+  done: string | null;
+}
+
 /** How a store and the shared one stand. */
 export interface SharingStatus {
   /** Address of the server. */
@@ -1907,6 +1921,8 @@ export interface SharingStatus {
   error: SharingError | null;
   /** Versions of others that wait because their time is far ahead of this machine's clock. */
   ahead: number;
+  /** The last time that the shared store had lost something; null if it never had. */
+  restored: SharingRestored | null;
   /** Whether sessions are shared too. */
   sessions: boolean;
 }

@@ -421,6 +421,7 @@ describe("what is shared", () => {
     last: ago(12),
     error: null,
     ahead: 0,
+    restored: null,
     sessions: false,
   };
   const away = (seconds: number) => ({
@@ -448,6 +449,18 @@ describe("what is shared", () => {
     expect(lines({ outbox: 1, oldest: ago(1) })[0]).toBe(
       "http://box:3000: 1 transaction waits to be sent, the oldest for 1 s",
     );
+  });
+
+  test("says for a day that the shared store had lost something", () => {
+    const lines = (restored: SharingStatus["restored"]) => sharingLines({ ...alike, restored }, now).slice(2);
+    const lost = { noticed: ago(120), isOther: false, versions: 3, done: null };
+    expect(lines(lost)).toEqual([
+      "it was found put back to an older state 2 min ago; what it lacks is sent again, 3 so far",
+    ]);
+    expect(lines({ ...lost, isOther: true, versions: 1, done: ago(60) })).toEqual([
+      "it was found empty 2 min ago; 1 version was sent again",
+    ]);
+    expect(lines({ ...lost, done: ago(90_000) })).toEqual([]);
   });
 
   test("stands in the status line only where it takes long or fails", () => {
@@ -522,6 +535,24 @@ describe("what is shared", () => {
       const before = seen.looks;
       await vi.advanceTimersByTimeAsync(60_000);
       expect(seen.looks).toBe(before);
+    });
+
+    test("and told once that a server had lost something, unless that was before", async () => {
+      const { seen, end, become } = watched({
+        ...alike,
+        restored: { noticed: ago(900), isOther: false, versions: 1, done: ago(800) },
+      });
+      const restored = { noticed: ago(-1), isOther: false, versions: 14, done: null };
+      await become({ ...alike, restored });
+      expect(seen.notices).toEqual([]);
+      await become({ ...alike, restored: { ...restored, done: ago(-25) } });
+      await become({ ...alike, restored: { ...restored, done: ago(-25) } });
+      end();
+      expect(seen.notices).toEqual([
+        expect.stringMatching(
+          /^the shared store http:\/\/box:3000 was found put back to an older state \d+ s ago; 14 versions were sent again$/,
+        ),
+      ]);
     });
 
     test("but not where nothing is shared", async () => {

@@ -1,12 +1,14 @@
 // How a store stands with the one that several machines share, in words for people, and a look at it from time to time. Decides nothing.
 import { age, counted, oneLine } from "./words.js";
 
-/** @import { SharingStatus } from "../index.js" */
+/** @import { SharingRestored, SharingStatus } from "../index.js" */
 
 /** What waits, or fails, for less than this is on its way, and nobody needs to know. */
 export const patienceMs = 10_000;
 /** Between two looks. */
 const lookEveryMs = 5_000;
+/** For so long a report says that the shared store had lost something, after it has it again. */
+const recentMs = 86_400_000;
 /** Characters of an error in a line. */
 const maxProblem = 300;
 
@@ -16,7 +18,7 @@ const maxProblem = 300;
  * @param {number} now in milliseconds since 1970
  */
 export function sharingLines(status, now = Date.now()) {
-  const { url, outbox, oldest, behind, last, error, ahead, sessions } = status;
+  const { url, outbox, oldest, behind, last, error, ahead, restored, sessions } = status;
   const since = oldest === null ? "" : `, the oldest for ${age(now - Date.parse(oldest))}`;
   const waits = [
     ...(outbox === 0
@@ -33,12 +35,27 @@ export function sharingLines(status, now = Date.now()) {
       `${counted(ahead, "version")} of others not taken yet: by this machine's clock they are from the future`,
     );
   }
+  if (restored !== null && (restored.done === null || now - Date.parse(restored.done) < recentMs)) {
+    lines.push(`it ${restoredText(restored, now)}`);
+  }
   if (error !== null) {
     lines.push(
       `not working for ${age(now - Date.parse(error.since))}: ${oneLine(error.message, maxProblem)} (${error.code})`,
     );
   }
   return lines;
+}
+
+/**
+ * What happened to a shared store that lost something, and what was sent again.
+ * @param {SharingRestored} restored
+ * @param {number} now in milliseconds since 1970
+ */
+export function restoredText({ noticed, isOther, versions, done }, now = Date.now()) {
+  const what = isOther ? "was found empty" : "was found put back to an older state";
+  const again = `${counted(versions, "version")} ${versions === 1 ? "was" : "were"} sent again`;
+  const ago = `${age(now - Date.parse(noticed))} ago`;
+  return `${what} ${ago}; ${done === null ? `what it lacks is sent again, ${versions} so far` : again}`;
 }
 
 /**
@@ -73,12 +90,15 @@ function shortReason(code) {
  * Looks from time to time how sharing stands, without keeping the process alive. Ends by itself where nothing is shared.
  * @param {() => Promise<SharingStatus | null>} look
  * @param {{ changed?: (mark: string | undefined) => void, notice: (text: string) => void }} told `changed`: of the mark for a status
- * line; `notice`: once for each way in which it fails, and when it works again
+ * line; `notice`: once for each way in which it fails, when it works again, and when it has what it had lost
  * @returns {() => void} ends it
  */
 export function watchSharing(look, { changed, notice }) {
   /** @type {Set<string>} */
   const said = new Set();
+  const began = Date.now() - patienceMs;
+  /** The loss that was told of, by its time. @type {string | undefined} */
+  let told;
   /** @type {string | undefined} */
   let mark;
   let looking = false;
@@ -103,7 +123,13 @@ export function watchSharing(look, { changed, notice }) {
   /** @param {SharingStatus} status */
   const tell = (status) => {
     const now = Date.now();
-    const { error } = status;
+    const { error, restored } = status;
+    if (restored !== null && restored.done !== null && told !== restored.noticed) {
+      told = restored.noticed;
+      if (Date.parse(restored.done) >= began) {
+        notice(`the shared store ${status.url} ${restoredText(restored, now)}`);
+      }
+    }
     if (error === null && said.size > 0) {
       said.clear();
       notice(`the shared store ${status.url} works again`);

@@ -15,7 +15,7 @@ export const history = {
   arguments: [1, 1],
   options: { session: handleOption },
   notes: [
-    "Versions from before a move are listed too. Columns: transaction, time, hash of the version, size; where another store wrote some of them, which one; for a file that moved, also its path at the time.",
+    "Versions from before a move are listed too, each version once, in the order of writing, which is the same on all machines. Columns: transaction here, time of writing, hash of the version, size; where another store wrote some of them, which one; for a file that moved, also its path at the time.",
   ],
   json: "{ id: string, versions: Version[] }",
   examples: ["palimpsest history README.md"],
@@ -31,7 +31,7 @@ export const history = {
         const moved = versions.some((version) => version.id !== versions[0].id);
         const rows = versions.map((version) => [
           String(version.txId),
-          shownTime(version.systemTime),
+          shownTime(version.origin.time),
           process.stdout.isTTY ? version.contentHash.slice(0, shownDigits) : version.contentHash,
           size(version),
           ...(isOther ? [elsewhere(version, store) ?? "-"] : []),

@@ -1,6 +1,7 @@
 // `palimpsest sync`: how the store stands with the one that several machines share, sending and fetching by hand, and the sessions there.
 import { existsSync } from "node:fs";
 import { plural } from "../../lib/describe.js";
+import { restoredText } from "../../lib/sharing.js";
 import { age } from "../../lib/words.js";
 import { text, UsageError } from "../lib/arguments.js";
 import { changedLines, leftOutLines } from "../lib/merged.js";
@@ -89,9 +90,10 @@ async function status(shared, given) {
 }
 
 /** @param {SharingStatus} status */
-function described({ url, storeId, outbox, oldest, behind, last, error, ahead, sessions }) {
+function described({ url, storeId, outbox, oldest, behind, last, error, ahead, restored, sessions }) {
   const now = Date.now();
-  const isAlike = outbox === 0 && behind === 0 && ahead === 0 && error === null;
+  const isWhole = restored === null || restored.done !== null;
+  const isAlike = outbox === 0 && behind === 0 && ahead === 0 && error === null && isWhole;
   const since = oldest === null ? "" : `, the oldest for ${age(now - Date.parse(oldest))}`;
   return {
     "shared store": url,
@@ -100,9 +102,15 @@ function described({ url, storeId, outbox, oldest, behind, last, error, ahead, s
     "waits to be sent": outbox === 0 ? "nothing" : `${plural(outbox, "transaction")}${since}`,
     "waits to be fetched": behind === null ? "not known" : behind === 0 ? "nothing" : plural(behind, "transaction"),
     ...(ahead === 0 ? {} : { "from the future": `${plural(ahead, "version")}, by this machine's clock` }),
+    ...(restored === null ? {} : { "what it lost": `it ${restoredText(restored, now)}` }),
     "all was alike": isAlike ? "now" : last === null ? "never" : `${last}, ${age(now - Date.parse(last))} ago`,
-    ...(error === null ? {} : { error: `${error.message} (${error.code}), for ${age(now - Date.parse(error.since))}` }),
+    ...(error === null ? {} : { error: `${error.message} (${error.code})${lasting(now - Date.parse(error.since))}` }),
   };
+}
+
+/** For how long something has failed, if not just since it was asked. @param {number} ms */
+function lasting(ms) {
+  return ms < 5_000 ? "" : `, for ${age(ms)}`;
 }
 
 /** @type {Part["run"]} */
@@ -115,7 +123,8 @@ async function push(shared, given, session) {
     return writeJson(sent);
   }
   const forgotten = sent.forgotten === 0 ? "" : `; ${plural(sent.forgotten, "object")} forgotten there`;
-  await write(`sent ${plural(sent.versions, "version")}, ${sent.present} were there${forgotten}\n`);
+  const again = sent.again === 0 ? "" : `; ${sent.again} of them again, because it had lost them`;
+  await write(`sent ${plural(sent.versions, "version")}, ${sent.present} were there${again}${forgotten}\n`);
   await writeError(leftOutLines(sent.leftOut));
 }
 

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { plural } from "../../lib/describe.js";
 import { piAgentDir } from "../../lib/places.js";
+import { restoredText } from "../../lib/sharing.js";
 import { age } from "../../lib/words.js";
 import { openclawSharing } from "./openclaw.js";
 import { forSharing } from "./store.js";
@@ -31,10 +32,10 @@ export async function lookAtSharing(addon, stores) {
   const findings = [];
   // What is wrong with the settings is said elsewhere.
   const ofPi = await addon.loadSettings({ agentDir: piAgentDir(), needed: forSharing }).catch(() => ({}));
-  const looks = [
-    await look(addon, "pi", ofPi, stores.pi, findings),
-    stores.openclaw === null ? null : await look(addon, "openclaw", openclawSharing(), stores.openclaw, findings),
-  ];
+  const looks = await Promise.all([
+    look(addon, "pi", ofPi, stores.pi, findings),
+    stores.openclaw === null ? null : look(addon, "openclaw", openclawSharing(), stores.openclaw, findings),
+  ]);
   return { looks: looks.filter((look) => look !== null), findings };
 }
 
@@ -61,13 +62,24 @@ async function look({ openStore }, by, settings, path, findings) {
   const store = await (existsSync(path) ? openStore({ path, settings, readOnly: true }).catch(none) : none());
   try {
     const shared = await store.shared();
-    const server = await shared.server().catch(found);
-    const status = store.path === ":memory:" ? null : await shared.look().catch(found);
+    // At once: each has a few seconds.
+    const [server, status] = await Promise.all([
+      shared.server().catch(found),
+      store.path === ":memory:" ? null : shared.look().catch(found),
+    ]);
     if (server !== null) {
       findings.push(...serverFindings(server));
       if (status?.error && !server.ingesterFailed) {
         findings.push({ kind: "sharing", problem: status.error.message, advice: "`palimpsest sync push` says more" });
       }
+    }
+    if (status?.restored?.done === null) {
+      const problem = `the shared store \`${url}\` ${restoredText(status.restored)}`;
+      findings.push({
+        kind: "sharing",
+        problem,
+        advice: "sessions do that by themselves; `palimpsest sync push` does it now",
+      });
     }
     return { by, url, server, tokenFile: settings.xtdbTokenFile ?? null, status };
   } catch (error) {
@@ -104,11 +116,14 @@ export function aboutSharing({ by, url, server, tokenFile, status }) {
     about["its token"] = `in ${tokenFile}`;
   }
   if (status !== null) {
-    const { outbox, oldest, behind } = status;
+    const { outbox, oldest, behind, restored } = status;
     const since = oldest === null ? "" : `, the oldest for ${age(Date.now() - Date.parse(oldest))}`;
     about["waits to be sent"] = outbox === 0 ? "nothing" : `${plural(outbox, "transaction")}${since}`;
     about["waits to be fetched"] =
       behind === null ? "not known" : behind === 0 ? "nothing" : plural(behind, "transaction");
+    if (restored !== null) {
+      about["what it lost"] = `it ${restoredText(restored)}`;
+    }
   }
   return about;
 }

@@ -286,6 +286,14 @@ pub(super) fn sharing_status(status: &xtdb::SharingStatus) -> Value {
             })
         }),
         "ahead": status.ahead,
+        "restored": status.restored.as_ref().map(|restored| {
+            json!({
+                "noticed": restored.noticed.to_string(),
+                "isOther": restored.is_other,
+                "versions": restored.versions,
+                "done": time(restored.done),
+            })
+        }),
         "sessions": status.sessions,
     })
 }

@@ -1,18 +1,18 @@
 //! A file's history across moves: its own versions, and those of the object that it was before each
 //! move (`moved_from`).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{Store, Version};
 use base::error::Result;
-use base::object::{ObjectId, TxId};
+use base::object::{AsOf, Hash, ObjectId, Origin, Timestamp, TxId};
 
 /// The field with the ID of the object that a file was before it moved.
 pub const MOVED_FROM: &str = "moved_from";
 
 impl Store {
-    /// Lists the versions of an object and of the objects that it was before its moves, newest
-    /// first; empty for an unknown object.
+    /// Lists the versions of an object and of the objects that it was before its moves, each once,
+    /// the last written first, which is the same order in every store; empty for an unknown object.
     ///
     /// The path is part of a file's identity, so a moved file is another object. Later versions at
     /// its old place are not listed.
@@ -35,14 +35,28 @@ impl Store {
         let all = lives.into_values().flat_map(|Life { versions, until }| {
             versions.into_iter().filter(move |version| is_before(version, until))
         });
+        let latest = self.get(id, AsOf::Latest)?.map(|latest| written(&latest));
         let mut all: Vec<Version> = all.collect();
-        // A move writes two versions at once; the one at the new place counts as the newer.
+        // Of a version that was put again the last one, as the latest is.
+        all.sort_by_key(|version| std::cmp::Reverse(version.tx_id));
+        let mut seen = HashSet::new();
+        all.retain(|version| seen.insert((version.envelope.id.clone(), written(version))));
+        // An import may keep the latest that this store saw itself. A move writes two versions at
+        // once; the one at the new place counts as the newer.
         all.sort_by_key(|version| {
-            (version.tx_id, version.content.is_some(), version.envelope.id == *id)
+            let is_own = version.envelope.id == *id;
+            let is_latest = is_own && latest.as_ref() == Some(&written(version));
+            (is_latest, written(version), version.content.is_some(), is_own)
         });
         all.reverse();
         Ok(all)
     }
+}
+
+/// When and where a version was written first, by which its place is the same in every store.
+fn written(version: &Version) -> (Timestamp, String, TxId, Hash) {
+    let Origin { store_id, tx_id, time } = &version.origin;
+    (*time, store_id.clone(), *tx_id, version.content_hash.clone())
 }
 
 /// An object of the lineage, with a bound on its versions.

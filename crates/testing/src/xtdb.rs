@@ -183,6 +183,28 @@ impl Database {
     pub fn path(&self) -> String {
         format!("/db/{}", self.name)
     }
+
+    /// Keeps a copy of its log and documents, as of a server's folder, under a number.
+    pub fn save(&self, copy: usize) {
+        self.ask("POST", &format!("/copies/save/{copy}"));
+    }
+
+    /// Puts a copy back, as a server that is killed and started again on it: what was written since is gone.
+    pub fn put_back(&self, copy: usize) {
+        self.ask("POST", &format!("/copies/put-back/{copy}"));
+    }
+
+    /// Puts back an empty database, as a server that lost its folder.
+    pub fn lose(&self) {
+        self.ask("POST", "/copies/put-back/none");
+    }
+
+    fn ask(&self, method: &str, below: &str) {
+        let path = format!("{}{below}", self.path());
+        let request = Request { method, path: &path, headers: &[], body: None };
+        let answer = Connection::open(&self.address()).unwrap().ask(&request).unwrap().unwrap();
+        assert_eq!(answer.status(), 200, "{method} {path}");
+    }
 }
 
 impl Drop for Database {

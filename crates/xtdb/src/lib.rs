@@ -9,6 +9,6 @@ mod sync;
 
 pub use server::{XtdbBackend, XtdbServer, connect, examine_xtdb};
 pub use sync::{
-    Migrated, Pulled, Pushed, Running, Sharing, SharingError, SharingOptions, SharingStatus,
-    migrate,
+    Migrated, Pulled, Pushed, Restored, Running, Sharing, SharingError, SharingOptions,
+    SharingStatus, migrate,
 };

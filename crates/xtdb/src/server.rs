@@ -1,17 +1,19 @@
 //! A store in XTDB 1 that many machines share, over its own HTTP server (1.24). Only the modules
 //! below this one speak HTTP.
 //!
-//! `client` calls the server and turns failures into typed errors; `edn` reads and writes the
+//! `ahead` keeps what is read of a session. `client` calls the server and turns failures into typed errors; `edn` reads and writes the
 //! notation in which XTDB gives times to the millisecond; `examine` identifies a server.
-//! `documents` defines how objects look there, `plan` and `write` are commits, `read`, `find` and
-//! `logged` reads. Our transactions have XTDB's numbers and times. Must not know of another store.
+//! `known` recognises its log. `documents` defines how objects look there, `plan` and `write` are
+//! commits, `read`, `find` and `logged` reads. Our transactions have XTDB's numbers and times. Must not know of another store.
 
+mod ahead;
 mod client;
 mod documents;
 mod edn;
 mod erase;
 mod examine;
 mod find;
+mod known;
 mod logged;
 mod plan;
 mod read;
@@ -22,13 +24,18 @@ use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde_json::Value;
 use uuid::Uuid;
 
-use self::client::{At, Client, ClientOptions, Document, SubmitError, Token, Tx, TxOp};
+use self::ahead::AtHand;
+pub(crate) use self::client::Tx;
+use self::client::{At, Client, ClientOptions, Document, SubmitError, Token, TxOp};
 use self::documents::{FORMAT, STORE};
+pub(crate) use self::examine::PATIENCE;
 pub use self::examine::{XtdbServer, examine as examine_xtdb};
+use self::known::Known;
 pub(crate) use self::logged::Logged;
 use base::error::{Error, Result};
 use base::object::{
@@ -43,14 +50,15 @@ pub struct XtdbBackend {
     store_id: String,
     /// The transaction that made the database ours; all our others are later.
     first: Tx,
+    known: Mutex<Known>,
     writer_id: String,
     /// The writer's document as this process left it; `None` if it must be read.
     writer: Mutex<Option<Document>>,
     /// Marks of other stores' versions that were missing when last asked for. If one is there when
     /// it is to be written, somebody else brought it meanwhile.
     missed: Mutex<HashSet<String>>,
-    /// Contents of the part of the log that is being taken.
-    at_hand: Mutex<HashMap<Hash, String>>,
+    /// Contents of the part of the log that is being taken, or what was read of a session.
+    at_hand: Mutex<AtHand>,
     /// Transactions to send before the first is looked up.
     at_once: AtomicUsize,
     is_closed: AtomicBool,
@@ -74,9 +82,18 @@ impl XtdbBackend {
     /// XTDB 2, or a database with other people's documents; `NEWER_SCHEMA` for one of a later
     /// release; `NOT_PRIVATE`, `FILE` for the token's file.
     pub fn connect(options: &XtdbOptions) -> Result<Self> {
+        Self::connect_within(options, None)
+    }
+
+    /// As [`Self::connect`], for somebody who waits no longer than this for all that is asked.
+    pub(crate) fn connect_within(
+        options: &XtdbOptions,
+        deadline: Option<Duration>,
+    ) -> Result<Self> {
         let mut client = ClientOptions::new(&options.url);
         client.token = options.token_file.as_deref().map(Token::read).transpose()?;
         client.ca_file.clone_from(&options.ca_file);
+        client.deadline = deadline;
         let client = Client::new(client)?;
         let status = client.status()?;
         if status.ingester_failed {
@@ -89,6 +106,7 @@ impl XtdbBackend {
             client,
             store_id,
             first,
+            known: Mutex::new(Known::from(first)),
             writer_id,
             writer: Mutex::new(None),
             missed: Mutex::default(),
@@ -103,19 +121,6 @@ impl XtdbBackend {
         self.client.url()
     }
 
-    /// The newest transaction in the log, if the server still has the database that this was
-    /// connected to, including everything seen of it: not another database, nor an older state.
-    pub(crate) fn newest_of_same(&self) -> Result<Option<TxId>> {
-        let newest = self.client.latest_submitted()?.unwrap_or(-1);
-        if newest < self.client.newest_seen().max(self.first.id) {
-            return Ok(None);
-        }
-        let mark = self.client.entity(STORE, At::Tx(self.first.id), &Room::for_answers())?;
-        let store_id =
-            mark.map(|mark| documents::field::<String>(&mark, "store_id")).transpose()?;
-        Ok((store_id.as_ref() == Some(&self.store_id)).then_some(TxId(newest)))
-    }
-
     /// Passes the log after a transaction to `take` in parts, see [`Logged`]. Meanwhile the
     /// contents of each part are cached.
     pub(crate) fn log(
@@ -125,9 +130,9 @@ impl XtdbBackend {
         take: &mut dyn FnMut(Logged) -> Result<()>,
     ) -> Result<()> {
         self.open()?.logged_in_parts(after, limit, &mut |mut logged| {
-            *self.at_hand() = std::mem::take(&mut logged.texts);
+            self.at_hand().texts = std::mem::take(&mut logged.texts);
             let taken = take(logged);
-            self.at_hand().clear();
+            self.at_hand().texts.clear();
             taken.map(ControlFlow::Continue)
         })
     }
@@ -147,7 +152,7 @@ impl XtdbBackend {
         self.missed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn at_hand(&self) -> MutexGuard<'_, HashMap<Hash, String>> {
+    fn at_hand(&self) -> MutexGuard<'_, AtHand> {
         self.at_hand.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -165,6 +170,13 @@ fn failed(client: &Client, problem: &str) -> Error {
 fn open(client: &Client) -> Result<(String, Tx)> {
     if let Some(found) = marked(client)? {
         return Ok(found);
+    }
+    // A server that makes its index anew, as after a restore, does not see all of its log yet.
+    if let Some(newest) = client.latest_submitted()? {
+        client.await_tx(newest)?;
+        if let Some(found) = marked(client)? {
+            return Ok(found);
+        }
     }
     let attributes = client.attribute_stats()?;
     if let Some(attribute) = attributes.keys().find(|name| *name != "xt/id") {
@@ -233,12 +245,18 @@ impl Backend for XtdbBackend {
     }
 
     fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>> {
+        if let Some(history) = self.open()?.history_at_hand(id, at) {
+            return Ok(history.into_iter().next());
+        }
         let Some(at) = self.open()?.at(at)? else { return Ok(None) };
         self.version(id, at, &Room::for_answers())
     }
 
     fn history(&self, id: &ObjectId) -> Result<Vec<Version>> {
-        self.open()?.history_in(id, &Room::for_answers())
+        if self.open()?.reads_ahead() {
+            return Ok(self.list(id)?.versions.clone());
+        }
+        self.history_in(id, &Room::for_answers())
     }
 
     fn content(&self, hash: &Hash) -> Result<Option<String>> {
@@ -267,7 +285,10 @@ impl Backend for XtdbBackend {
     }
 
     fn histories(&self, ids: &[ObjectId]) -> Result<Option<HashMap<ObjectId, Vec<Version>>>> {
-        self.open()?.histories_of(ids).map(Some)
+        if self.open()?.reads_ahead() {
+            return self.histories_ahead(ids).map(Some);
+        }
+        self.histories_of(ids).map(Some)
     }
 
     fn lacks(&self, versions: &[(&ObjectId, &Origin)]) -> Result<Vec<bool>> {

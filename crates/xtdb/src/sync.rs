@@ -5,6 +5,7 @@
 //! - `push` sends what the local store has: files, and sessions if wanted, without anything that
 //!   looks like a secret.
 //! - `pull` takes what others have: their files, and requested sessions.
+//! - `lost` is what follows when the shared store no longer has what it acknowledged.
 //! - `passing` is the part that both share.
 //! - `forgotten` carries over what a person chose to forget, both ways.
 //! - `running` is the thread that does this while a session runs, in one process at a time.
@@ -14,6 +15,7 @@
 //! version of an object. Each may be interrupted anywhere and repeated.
 
 mod forgotten;
+mod lost;
 mod migrate;
 mod passing;
 mod pull;
@@ -24,7 +26,10 @@ mod state;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use self::lost::Lost;
+pub use self::lost::Restored;
 pub use self::migrate::{Migrated, migrate};
 pub use self::pull::Pulled;
 pub use self::push::Pushed;
@@ -34,6 +39,7 @@ use config::{Exclude, Settings, XtdbOptions};
 use store::{IsExcluded, Store, Version};
 
 use super::XtdbBackend;
+use super::server::PATIENCE;
 use base::error::{Error, Result};
 use base::object::{ObjectType, Timestamp, TxId};
 
@@ -110,6 +116,8 @@ pub struct SharingStatus {
     pub error: Option<SharingError>,
     /// Versions that wait because their time is far ahead of this machine's clock.
     pub ahead: u64,
+    /// That it lost what it had acknowledged, the last time; `None` if it never did.
+    pub restored: Option<Restored>,
     /// Whether running sessions are shared.
     pub sessions: bool,
 }
@@ -136,7 +144,7 @@ impl Sharing {
     /// # Errors
     /// Those of [`XtdbBackend::connect`].
     pub fn sessions(&self) -> Result<Vec<Version>> {
-        self.connect()?.store.list(ObjectType::Session, None, usize::MAX)
+        self.connect()?.0.backend.sessions()
     }
 
     /// The locally known status, without asking the server.
@@ -156,22 +164,29 @@ impl Sharing {
             last: last.alike,
             error: last.error,
             ahead: state.ahead.len() as u64,
+            restored: state.restored,
             sessions: self.options.sessions,
         })
     }
 
-    /// Like [`Self::status`], after asking the server. Also works on a store opened read-only.
+    /// Like [`Self::status`], after asking the server, which has a few seconds for all its answers.
+    /// Also works on a store opened read-only.
     pub fn look(&self) -> Result<SharingStatus> {
-        let asked = self.noting(|connected| {
+        let asked = self.connect_anew(Some(PATIENCE)).and_then(|(connected, lost)| {
             let (newest, _) = connected.store.newest()?;
             let store_id = connected.store.id().to_owned();
             let pulled = State::read(&self.local, &store_id)?.pulled;
-            Ok((store_id, self.behind(connected, pulled, newest)?))
+            let behind =
+                if lost.is_some() { None } else { self.behind(&connected, pulled, newest)? };
+            Ok((store_id, behind, lost))
         });
+        self.note(None, asked.as_ref().err())?;
         let mut status = self.status()?;
         match asked {
-            Ok((store_id, behind)) => {
+            Ok((store_id, behind, lost)) => {
                 (status.store_id, status.behind, status.error) = (Some(store_id), behind, None);
+                let noticed = lost.map(|lost| lost.noticed(self.local.now()));
+                status.restored = noticed.or(status.restored);
             }
             Err(error) => status.error = Some(self.describe(&error, status.error)),
         }
@@ -200,35 +215,54 @@ impl Sharing {
         self.local.upkeep("sharing")?.written_after(state.pushed, kind)
     }
 
-    /// The shared store; connects if necessary, and again if the server now has another database.
-    fn connect(&self) -> Result<Connected> {
+    /// The shared store, and whether it lost what was known to be there. Connects if necessary, and
+    /// again if the server now has another log.
+    fn connect(&self) -> Result<(Connected, Option<Lost>)> {
         let mut connected = self.connected();
-        if let Some(known) = &mut *connected
-            && let Some(newest) = known.backend.newest_of_same()?
-        {
-            known.newest = Some(newest);
-            return Ok(known.clone());
+        if let Some(known) = &mut *connected {
+            let marks = State::read(&self.local, known.store.id())?.marks();
+            if let Some(newest) = known.backend.newest_of_same(&marks)? {
+                known.newest = Some(TxId(newest.id));
+                return Ok((known.clone(), None));
+            }
         }
         *connected = None;
-        let mut options = self.options.shared.clone();
-        options.writer = Some(self.local.id().to_owned());
-        let backend = Arc::new(XtdbBackend::connect(&options)?);
-        let store = Store::with_backend(backend.clone()).with_clock(self.local.clock());
-        let found = Connected { store, backend, newest: None };
-        self.begin_anew_with_older(&found)?;
-        *connected = Some(found.clone());
-        Ok(found)
+        let (found, lost) = self.connect_anew(None)?;
+        if lost.is_none() {
+            *connected = Some(found.clone());
+        }
+        Ok((found, lost))
     }
 
-    /// Sends everything again if the shared store is older than what was seen of it, because
-    /// somebody restored a backup.
-    fn begin_anew_with_older(&self, shared: &Connected) -> Result<()> {
-        let state = State::read(&self.local, shared.store.id())?;
-        if shared.store.newest()?.0 >= state.pulled {
-            return Ok(());
-        }
-        let State { ahead, .. } = state;
-        State { ahead, ..State::default() }.write(&self.local, shared.store.id())
+    /// The shared store by a connection of its own. `deadline`: for all that it is asked.
+    fn connect_anew(&self, deadline: Option<Duration>) -> Result<(Connected, Option<Lost>)> {
+        let mut options = self.options.shared.clone();
+        options.writer = Some(self.local.id().to_owned());
+        let backend = Arc::new(XtdbBackend::connect_within(&options, deadline)?);
+        let store = Store::with_backend(backend.clone()).with_clock(self.local.clock());
+        let found = Connected { store, backend, newest: None };
+        let lost = self.look_for_loss(&found)?;
+        Ok((found, lost))
+    }
+
+    /// Notes progress: what was done is in the shared store. `is_asked`: by the server's word, not
+    /// because this process wrote it.
+    fn advance(
+        &self,
+        shared: &Connected,
+        is_asked: bool,
+        change: impl FnOnce(&mut State),
+    ) -> Result<()> {
+        let mut state = State::read(&self.local, shared.store.id())?;
+        let newest = if is_asked {
+            let newest = shared.backend.newest_of_same(&state.marks())?;
+            newest.ok_or_else(|| shared.backend.lost())?
+        } else {
+            shared.backend.newest_known()
+        };
+        change(&mut state);
+        state.seen = state.seen.filter(|seen| seen.id > newest.id).or(Some(newest));
+        state.write(&self.local, shared.store.id())
     }
 
     fn connected(&self) -> MutexGuard<'_, Option<Connected>> {
@@ -237,21 +271,28 @@ impl Sharing {
 
     /// Works with the shared store, and records the outcome.
     fn noting<T>(&self, work: impl FnOnce(&Connected) -> Result<T>) -> Result<T> {
+        let mut store_id = None;
+        let done = self.connect().and_then(|(connected, lost)| {
+            if let Some(lost) = lost {
+                self.begin_anew(&connected, lost)?;
+            }
+            store_id = Some(connected.store.id().to_owned());
+            work(&connected)
+        });
+        self.note(store_id, done.as_ref().err())?;
+        done
+    }
+
+    /// Records the outcome of an attempt, unless the store is read-only.
+    fn note(&self, store_id: Option<String>, error: Option<&Error>) -> Result<()> {
         let url = &self.options.shared.url;
-        let connected = self.connect();
-        let store_id = connected.as_ref().ok().map(|connected| connected.store.id().to_owned());
-        let done = connected.and_then(|connected| work(&connected));
         let mut last = Last::read(&self.local, url)?;
         last.store_id = store_id.or(last.store_id);
-        last.error = match &done {
-            Ok(_) => None,
-            Err(error) => Some(self.describe(error, last.error)),
-        };
+        last.error = error.map(|error| self.describe(error, last.error.take()));
         match last.write(&self.local, url) {
-            Err(Error::ReadOnly { .. }) => {}
-            noted => noted?,
+            Err(Error::ReadOnly { .. }) => Ok(()),
+            noted => noted,
         }
-        done
     }
 
     /// An error in its stored form; a repeated one keeps its time.

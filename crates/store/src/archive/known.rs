@@ -3,6 +3,7 @@
 //! written.
 
 use super::format::Key;
+use super::incoming::Entry;
 use super::merge::Merge;
 use super::standing::{Standing, in_store, session_of};
 use crate::Version;
@@ -47,6 +48,9 @@ impl Merge<'_> {
         for id in ids {
             let history = histories.remove(&id).unwrap_or_default();
             self.loaded(&id, &history);
+            if let Some(standing) = self.objects.get_mut(&id) {
+                standing.history = history;
+            }
         }
         Ok(())
     }
@@ -61,11 +65,11 @@ impl Merge<'_> {
         self.keep_settled()
     }
 
-    /// Drops cached state of the store, except for files that are unchanged.
+    /// Drops cached state of the store, except for objects without a list that are unchanged.
     pub(super) fn keep_settled(&mut self) -> Result<()> {
         let entries = self.incoming.arrivals().entries.iter();
-        let files = entries.filter(|entry| entry.kind == Some(ObjectType::File));
-        let mut ids: Vec<ObjectId> = files.map(|entry| entry.id.clone()).collect();
+        let plain = entries.filter(|entry| entry.items.is_none());
+        let mut ids: Vec<ObjectId> = plain.map(|entry| entry.id.clone()).collect();
         ids.sort();
         ids.dedup();
         ids.retain(|id| self.objects.contains_key(id));
@@ -82,6 +86,16 @@ impl Merge<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The version with this content and origin that the store is known to have.
+    pub(super) fn known_here(&self, entry: &Entry) -> Option<&Version> {
+        let history = &self.objects.get(&entry.id)?.history;
+        history.iter().find(|version| {
+            version.content_hash == entry.content_hash
+                && version.origin.store_id == entry.origin.store_id
+                && version.origin.tx_id == entry.origin.tx_id
+        })
     }
 
     /// Reads an object's state from the store, unless it is known.

@@ -173,6 +173,8 @@ impl<'a> Merge<'a> {
     fn is_taken(&mut self, at: usize, entry: &Entry, chunk: &mut Chunk) -> Result<bool> {
         let found = if self.lacking.contains(&at) {
             Vec::new()
+        } else if let Some(version) = self.known_here(entry) {
+            vec![version.clone()]
         } else {
             self.store.backend().find_origin(&entry.id, &entry.origin)?
         };

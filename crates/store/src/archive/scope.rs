@@ -244,17 +244,31 @@ impl<'a> Sessions<'a> {
         }
     }
 
+    /// Reads the histories of content objects, for many at once where that is quicker.
+    fn read_histories<'i>(&mut self, ids: impl Iterator<Item = &'i String>) -> Result<()> {
+        let unread: BTreeSet<ObjectId> =
+            ids.filter(|id| !self.histories.contains_key(*id)).map(ObjectId::new).collect();
+        let unread: Vec<ObjectId> = unread.into_iter().collect();
+        let mut found = self.store.backend().histories(&unread)?;
+        for id in unread {
+            let history = match &mut found {
+                Some(found) => found.remove(&id).unwrap_or_default(),
+                None => self.store.history(&id)?,
+            };
+            let is_content =
+                history.first().is_some_and(|version| version.envelope.kind.is_content());
+            let history = if is_content { history } else { Vec::new() };
+            self.histories.insert(id.to_string(), history);
+        }
+        Ok(())
+    }
+
     /// Adds the versions referred to, and those that they refer to in turn.
     fn follow(&mut self) -> Result<()> {
         while !self.pairs.is_empty() {
-            for (id, hash) in std::mem::take(&mut self.pairs) {
-                if !self.histories.contains_key(&id) {
-                    let history = self.store.history(&ObjectId::new(&id))?;
-                    let is_content =
-                        history.first().is_some_and(|version| version.envelope.kind.is_content());
-                    let history = if is_content { history } else { Vec::new() };
-                    self.histories.insert(id.clone(), history);
-                }
+            let pairs = std::mem::take(&mut self.pairs);
+            self.read_histories(pairs.iter().map(|(id, _)| id))?;
+            for (id, hash) in pairs {
                 let hash = Hash::from_stored(hash);
                 let versions = self.histories[&id].iter();
                 let found: Vec<Version> =
@@ -269,8 +283,13 @@ impl<'a> Sessions<'a> {
         }
         let named = std::mem::take(&mut self.named);
         for (id, has_version) in named {
-            let version = self.store.get(&id, AsOf::Latest)?;
-            if version.is_some_and(|version| version.envelope.kind.is_content()) {
+            let is_content = if let Some(history) = self.histories.get(id.as_str()) {
+                !history.is_empty()
+            } else {
+                let version = self.store.get(&id, AsOf::Latest)?;
+                version.is_some_and(|version| version.envelope.kind.is_content())
+            };
+            if is_content {
                 self.named.insert(id, has_version);
             }
         }

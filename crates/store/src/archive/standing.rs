@@ -80,6 +80,8 @@ pub(super) struct Standing {
     pub newest: Option<Placed>,
     /// A chat's session.
     pub session: Option<ObjectId>,
+    /// Its versions before the import, newest first, where they were read for many objects at once.
+    pub history: Vec<Version>,
     /// Whether the current chunk puts the object.
     pub is_put: bool,
 }

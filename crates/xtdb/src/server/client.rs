@@ -28,8 +28,10 @@ use std::io::BufRead;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use serde_json::Value;
+use tokio::time::timeout;
 
 use self::body::Body;
 use self::failure::{Failure, unavailable};
@@ -79,7 +81,10 @@ impl Client {
     /// The server's status; also the way to find out what answers there.
     pub(crate) fn status(&self) -> Result<Status> {
         self.ask(&Request::get("status", Notation::Json), answers::status).or_else(|error| {
-            let found = self.runtime()?.wait(found::look(&self.http, &error));
+            let limit = self.http.limits.left(Duration::MAX);
+            let look =
+                async { timeout(limit, found::look(&self.http, &error)).await.ok().flatten() };
+            let found = self.runtime()?.wait(look);
             Err(found.map_or(error, |found| failure::foreign(self.url(), found)))
         })
     }

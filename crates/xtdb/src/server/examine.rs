@@ -1,10 +1,15 @@
 //! What a person wants to know about a server before sharing anything with it. Must not write, or
 //! ask what the database holds.
 
+use std::time::Duration;
+
 use super::client::{Client, ClientOptions, Token};
 use base::clock::system_time;
 use base::error::Result;
 use config::XtdbOptions;
+
+/// How long a person waits for an answer.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(4);
 
 /// An XTDB server's description of itself.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -34,6 +39,7 @@ pub fn examine(options: &XtdbOptions) -> Result<XtdbServer> {
     let mut client = ClientOptions::new(&options.url);
     client.token = options.token_file.as_deref().map(Token::read).transpose()?;
     client.ca_file.clone_from(&options.ca_file);
+    client.deadline = Some(PATIENCE);
     let client = Client::new(client)?;
     let status = client.status()?;
     let before = system_time();

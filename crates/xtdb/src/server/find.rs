@@ -5,10 +5,10 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::client::At;
+use super::client::{At, Tx};
 use super::{XtdbBackend, documents};
 use base::error::Result;
-use base::object::{FieldPath, Nickname, ObjectId, ObjectType, Room, TxId};
+use base::object::{FieldPath, Nickname, ObjectId, ObjectType, Origin, Room, TxId};
 use store::query::{FieldPaths, QueryCandidate, QueryField};
 use store::{Comparison, Condition, Literal, Query, Test, Version};
 
@@ -38,6 +38,28 @@ impl XtdbBackend {
         let after = after.map_or("", ObjectId::as_str);
         let query = "{:find [e] :in [t a] :where [[e :type t] [e :identity_hash] [(> e a)]]}";
         self.ids(query, &[json!(kind), json!(after)], At::Latest)
+    }
+
+    /// The latest versions of all sessions, by ID, in one request. Their transactions are those of
+    /// the stores that they came from.
+    pub(crate) fn sessions(&self) -> Result<Vec<Version>> {
+        let room = Room::for_answers();
+        let query = "{:find [(pull e [*])] :in [t] :where [[e :type t] [e :identity_hash]]}";
+        let mut sessions = Vec::new();
+        for row in self.client.query(query, &[json!(ObjectType::Session)], At::Latest, &room)? {
+            let Some(Value::Object(document)) = row.into_iter().next() else { continue };
+            let origin: Option<Origin> = documents::optional(&document, "origin")?;
+            let id = ObjectId::new(documents::id_of(&document));
+            sessions.extend(match origin {
+                Some(Origin { tx_id, time, .. }) => {
+                    let tx = Tx { id: tx_id.0, time };
+                    Some(documents::version(&document, tx, &self.store_id, &room)?)
+                }
+                None => self.version(&id, At::Latest, &room)?,
+            });
+        }
+        sessions.sort_by(|one, other| one.envelope.id.cmp(&other.envelope.id));
+        Ok(sessions)
     }
 
     pub(super) fn ids_with_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>> {

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use super::client::{LoggedOp, LoggedTx};
 use super::{XtdbBackend, documents};
 use base::error::{Error, Result};
-use base::object::{Hash, ObjectId, Room, TxId};
+use base::object::{Hash, ObjectId, Room, Timestamp, TxId};
 use store::Version;
 
 /// Bytes of memory after which a part of the log ends.
@@ -67,6 +67,8 @@ pub(crate) struct Logged {
     bytes: usize,
     /// The last transaction read.
     pub(crate) until: TxId,
+    /// Its time; zero if none was read.
+    pub(crate) time: Timestamp,
 }
 
 impl Logged {
@@ -78,6 +80,7 @@ impl Logged {
             texts: HashMap::new(),
             bytes: 0,
             until,
+            time: Timestamp(0),
         }
     }
 
@@ -100,6 +103,6 @@ impl Logged {
             }
         }
         self.bytes += room.taken();
-        self.until = TxId(tx.id);
+        (self.until, self.time) = (TxId(tx.id), tx.time);
     }
 }

@@ -1,6 +1,6 @@
 //! Reads versions, items and contents. Must not write.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::thread;
 
@@ -11,10 +11,13 @@ use super::client::{At, Document, Tx};
 use super::documents::{self, FORGOTTEN, KEPT};
 use base::error::{Error, Result};
 use base::object::{AsOf, Hash, ObjectId, Origin, Room, Timestamp, TxId};
-use store::{Item, PlacedItem, Version};
+use store::{Item, Version};
 
 /// Documents requested in one query.
 const ASKED_AT_ONCE: usize = 1_000;
+
+/// Contents requested in one query.
+const TEXTS_AT_ONCE: usize = 64;
 
 /// Items requested in one query.
 const ITEMS_AT_ONCE: u64 = 500;
@@ -34,6 +37,7 @@ impl XtdbBackend {
         match at {
             AsOf::Latest => Ok(Some(At::Latest)),
             AsOf::Tx(TxId(tx)) if tx <= self.first.id => Ok(None),
+            AsOf::Tx(TxId(tx)) if tx <= self.newest_known().id => Ok(Some(At::Tx(tx))),
             AsOf::Tx(TxId(tx)) => {
                 let (newest, _) = self.newest_tx()?;
                 Ok(Some(if tx >= newest.0 { At::Latest } else { At::Tx(tx) }))
@@ -116,6 +120,16 @@ impl XtdbBackend {
         let found = self.ask_about(query, marks)?;
         let text = |row: Vec<Value>| row.first().and_then(Value::as_str).map(str::to_owned);
         Ok(found.into_iter().filter_map(text).collect())
+    }
+
+    /// The marks of versions of these objects, each with its object.
+    pub(super) fn marks_of(&self, ids: &[ObjectId]) -> Result<Vec<(String, String)>> {
+        let query = "{:find [e m] :in [[e ...]] :where [[m :object e] [m :content_hash]]}";
+        let pair = |row: Vec<Value>| match &row[..] {
+            [Value::String(id), Value::String(mark)] => Some((id.clone(), mark.clone())),
+            _ => None,
+        };
+        Ok(self.ask_about(query, &texts(ids.iter()))?.into_iter().filter_map(pair).collect())
     }
 
     /// The results of a query about the documents listed in its one argument.
@@ -238,11 +252,37 @@ impl XtdbBackend {
         Ok(self.version(id, at, room)?.filter(|version| version.tx_id == tx_id))
     }
 
+    /// The texts of contents, many at once, until there are so many bytes of them.
+    pub(super) fn texts_of<'h>(
+        &self,
+        contents: impl Iterator<Item = &'h Hash>,
+        most_bytes: usize,
+    ) -> Result<HashMap<Hash, String>> {
+        let ids: BTreeMap<String, &Hash> =
+            contents.map(|hash| (documents::content_id(hash), hash)).collect();
+        let ids: Vec<String> = ids.into_keys().collect();
+        let query = "{:find [(pull c [*])] :in [[c ...]] :where [[c :text]]}";
+        let (mut texts, mut bytes) = (HashMap::new(), 0);
+        for ids in ids.chunks(TEXTS_AT_ONCE) {
+            if bytes >= most_bytes {
+                break;
+            }
+            for row in self.ask_about(query, ids)? {
+                let Some(Value::Object(document)) = row.into_iter().next() else { continue };
+                if let Some((hash, text)) = documents::read_content(&document) {
+                    bytes += text.len();
+                    texts.insert(hash, text);
+                }
+            }
+        }
+        Ok(texts)
+    }
+
     pub(super) fn text(&self, hash: &Hash) -> Result<Option<String>> {
         if hash.to_bytes().is_none() {
             return Ok(None);
         }
-        if let Some(text) = self.at_hand().get(hash) {
+        if let Some(text) = self.at_hand().texts.get(hash) {
             return Ok(Some(text.clone()));
         }
         match self.client.entity(&documents::content_id(hash), At::Latest, &Room::for_answers())? {
@@ -252,14 +292,27 @@ impl XtdbBackend {
     }
 
     pub(super) fn items_of(&self, id: &ObjectId, at: At, range: Range<u64>) -> Result<Vec<Item>> {
+        if let Some(items) = self.items_at_hand(id, at, range.clone()) {
+            return Ok(items);
+        }
         let room = Room::for_answers();
         let Some(version) = self.version(id, at, &room)? else { return Ok(Vec::new()) };
-        let end = range.end.min(version.item_count);
+        self.items_within(id, version.tx_id, range.start..range.end.min(version.item_count), &room)
+    }
+
+    /// Items as of the transaction of a version that has as many.
+    pub(super) fn items_within(
+        &self,
+        id: &ObjectId,
+        tx_id: TxId,
+        range: Range<u64>,
+        room: &Room,
+    ) -> Result<Vec<Item>> {
         let mut items = Vec::new();
         let mut next = range.start;
-        while next < end {
-            let until = end.min(next + ITEMS_AT_ONCE);
-            items.extend(self.some_items(id, At::Tx(version.tx_id.0), next..until, &room)?);
+        while next < range.end {
+            let until = range.end.min(next + ITEMS_AT_ONCE);
+            items.extend(self.some_items(id, At::Tx(tx_id.0), next..until, room)?);
             next = until;
         }
         Ok(items)
@@ -286,33 +339,6 @@ impl XtdbBackend {
             problem: "is gone".to_owned(),
         };
         range.map(|position| found.remove(&position).ok_or_else(|| missing(position))).collect()
-    }
-
-    pub(super) fn items_ever(&self, id: &ObjectId, range: Range<u64>) -> Result<Vec<PlacedItem>> {
-        let room = Room::for_answers();
-        let longest =
-            self.history_in(id, &room)?.into_iter().map(|version| version.item_count).max();
-        let mut items = Vec::new();
-        for position in range.start..range.end.min(longest.unwrap_or(0)) {
-            let from = items.len();
-            for row in self.client.history(&documents::item_id(id, position), &room)? {
-                let tx_id = TxId(row.tx.id);
-                if let Some(PlacedItem { until: until @ None, .. }) =
-                    items.get_mut(from..).and_then(<[_]>::last_mut)
-                {
-                    *until = Some(tx_id);
-                }
-                if let Some(document) = row.document {
-                    let (_, item) = documents::read_item(&document)?;
-                    items.push(PlacedItem { position, from: tx_id, until: None, item });
-                }
-            }
-            if items.len() == from {
-                // Nothing was ever there or behind it: the recorded number of items is too large.
-                break;
-            }
-        }
-        Ok(items)
     }
 }
 

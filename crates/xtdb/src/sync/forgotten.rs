@@ -42,8 +42,7 @@ impl Sharing {
             reached.extend(changed);
             pushed.forgotten = reached.len() as u64;
             progress(Progress { stage: Stage::Sending, done: pushed.forgotten, of: None })?;
-            let state = State::read(&self.local, shared.store.id())?;
-            State { replaced: number, ..state }.write(&self.local, shared.store.id())?;
+            self.advance(shared, false, |state| state.replaced = number)?;
         }
         Ok(())
     }

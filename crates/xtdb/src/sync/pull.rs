@@ -5,7 +5,7 @@ use super::passing::Way;
 use super::state::{Ahead, State};
 use super::{Connected, Sharing, VERSIONS_AT_ONCE};
 use base::error::{Error, Result};
-use base::object::{AsOf, ObjectId, ObjectType, TxId, session_name};
+use base::object::{AsOf, ObjectId, ObjectType, session_name};
 use store::archive::{is_ahead, session_versions};
 use store::{
     ChangedLatest, Imported, LeftOut, OnProgress, PartedSession, Progress, Stage, Version,
@@ -63,7 +63,7 @@ impl Sharing {
                 pulled.forgotten += self.forget_here(&logged.forgotten)?;
                 let mut state = State::read(&self.local, shared.store.id())?;
                 state.ahead.extend(ahead);
-                state.pulled = logged.until;
+                (state.pulled, state.pulled_at) = (logged.until, Some(logged.time));
                 self.save(shared, state)?;
                 let done = pulled.versions + pulled.present;
                 progress(Progress { stage: Stage::Taking, done, of: None })
@@ -81,9 +81,14 @@ impl Sharing {
     pub fn pull_session(&self, name: &str) -> Result<Pulled> {
         self.noting(|shared| {
             let id = session_of_name(shared, name)?;
+            let _kept = shared.backend.read_ahead();
             let versions = session_versions(&shared.store, &id)?;
+            shared.backend.read_texts_ahead(&versions)?;
             let mut pulled = Pulled::default();
             pulled.add(self.pass(self.way_here(shared), versions)?);
+            self.advance(shared, true, |state| {
+                state.named.entry(id).or_default();
+            })?;
             Ok(pulled)
         })
     }
@@ -144,15 +149,17 @@ impl Sharing {
     /// Saves the progress, beside what another process may have sent meanwhile.
     fn save(&self, shared: &Connected, state: State) -> Result<()> {
         let known = State::read(&self.local, shared.store.id())?;
-        let pulled = TxId(state.pulled.0.max(known.pulled.0));
-        State { pulled, ahead: state.ahead, ..known }.write(&self.local, shared.store.id())
+        let newer = if state.pulled >= known.pulled { &state } else { &known };
+        let (pulled, pulled_at) = (newer.pulled, newer.pulled_at);
+        State { pulled, pulled_at, ahead: state.ahead, ..known }
+            .write(&self.local, shared.store.id())
     }
 }
 
 /// The session that a name means: an ID, with or without `session:`, or its host's ID, or the
 /// beginning of either.
 fn session_of_name(shared: &Connected, name: &str) -> Result<ObjectId> {
-    let sessions = shared.store.list(ObjectType::Session, None, usize::MAX)?;
+    let sessions = shared.backend.sessions()?;
     let by_id = |version: &Version| {
         let id = version.envelope.id.as_str();
         id == name || session_name(id) == name

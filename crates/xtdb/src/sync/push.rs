@@ -1,6 +1,6 @@
 //! Sends what the local store has and the shared one lacks, in the order in which it was written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::passing::Way;
 use super::state::{Last, State};
@@ -19,6 +19,8 @@ pub struct Pushed {
     pub versions: u64,
     /// Versions that it already had.
     pub present: u64,
+    /// Versions among those sent that it had before, and lost.
+    pub again: u64,
     /// What was left out, with the reason, by object.
     pub left_out: Vec<LeftOut>,
     /// Objects whose text was removed there, as it was here.
@@ -62,10 +64,14 @@ impl Sharing {
     /// # Errors
     /// `NOT_FOUND`; `INVALID_ARGUMENT` if it is not a session; as [`Self::push`].
     pub fn push_session(&self, id: &ObjectId) -> Result<Pushed> {
+        let until = self.newest()?;
         let versions = session_versions(&self.local, id)?;
         self.noting(|shared| {
             let mut pushed = Pushed::default();
             pushed.add(self.send(shared, versions)?);
+            self.advance(shared, pushed.present > 0, |state| {
+                state.named.insert(id.clone(), until);
+            })?;
             Ok(pushed)
         })
     }
@@ -76,25 +82,43 @@ impl Sharing {
         pushed: &mut Pushed,
         progress: OnProgress<'_>,
     ) -> Result<()> {
-        let mut state = State::read(&self.local, shared.store.id())?;
+        self.send_sessions_again(shared, pushed)?;
+        // Versions that went with their whole session.
+        let mut sent = HashSet::new();
+        let place = |version: &Version| (version.tx_id, version.envelope.id.clone());
+        let mut after = State::read(&self.local, shared.store.id())?.pushed;
         loop {
-            let versions = self.local.changes(state.pushed, VERSIONS_AT_ONCE)?;
-            let Some(last) = versions.last().map(|version| version.tx_id) else { break };
+            let mut state = State::read(&self.local, shared.store.id())?;
+            let mut versions = self.local.changes(after, VERSIONS_AT_ONCE)?;
+            // What is sent again ends with a page, because it is counted.
+            let until = state.again.map(|again| again.until).filter(|until| after < *until);
+            versions.retain(|version| until.is_none_or(|until| version.tx_id <= until));
+            let Some(last) = versions.last().map(|version| version.tx_id).or(until) else { break };
+            let before = (pushed.versions, pushed.present);
+            let is_foreign = versions.iter().any(|one| one.origin.store_id != self.local.id());
             if self.options.sessions {
-                for id in new_sessions(&versions, &state, self.local.id()) {
+                for id in new_sessions(&versions, &state.sessions, self.local.id()) {
                     let whole = session_versions(&self.local, &id)?;
+                    sent.extend(whole.iter().map(place));
                     pushed.add(self.send(shared, whole)?);
                     state.sessions.insert(id);
                 }
+                versions.retain(|version| !sent.contains(&place(version)));
             }
             let lacking = self.lacking(shared, versions)?;
             self.send_page(shared, lacking, pushed)?;
-            let known = State::read(&self.local, shared.store.id())?;
-            state = State { pushed: last, sessions: state.sessions, ..known };
-            state.write(&self.local, shared.store.id())?;
+            let again = until.map_or(0, |_| pushed.versions - before.0);
+            pushed.again += again;
+            self.advance(shared, is_foreign || pushed.present > before.1, |known| {
+                known.pushed = last;
+                known.sessions.extend(state.sessions);
+                known.count_again(again);
+            })?;
+            after = last;
             let done = pushed.versions + pushed.present;
             progress(Progress { stage: Stage::Sending, done, of: None })?;
         }
+        self.end_again(shared)?;
         let url = &self.options.shared.url;
         let mut last = Last::read(&self.local, url)?;
         last.alike = Some(self.local.now());
@@ -115,9 +139,14 @@ impl Sharing {
         let lacking = foreign.into_iter().filter(|version| !known.contains(&mark(version)));
         let mut lacking: Vec<Version> = own.into_iter().chain(lacking).collect();
         lacking.sort_by_key(|version| version.tx_id);
+        lacking.retain(|version| self.is_shared(version));
+        self.not_forgotten(lacking)
+    }
+
+    pub(super) fn not_forgotten(&self, versions: Vec<Version>) -> Result<Vec<Version>> {
         let mut sent = Vec::new();
-        for version in lacking {
-            if self.is_shared(&version) && !self.is_forgotten(&version)? {
+        for version in versions {
+            if !self.is_forgotten(&version)? {
                 sent.push(version);
             }
         }
@@ -130,7 +159,7 @@ impl Sharing {
             && self.local.is_forgotten(&version.envelope.id)?)
     }
 
-    fn send_page(
+    pub(super) fn send_page(
         &self,
         shared: &Connected,
         versions: Vec<Version>,
@@ -155,14 +184,14 @@ impl Sharing {
 }
 
 /// Sessions among the versions that are not in the shared store from their start.
-fn new_sessions(versions: &[Version], state: &State, own: &str) -> Vec<ObjectId> {
+fn new_sessions(versions: &[Version], known: &BTreeSet<ObjectId>, own: &str) -> Vec<ObjectId> {
     let is_own = |version: &&Version| {
         version.envelope.kind == ObjectType::Session && version.origin.store_id == own
     };
     let sessions = versions.iter().filter(is_own);
     let mut ids: Vec<ObjectId> = sessions
         .map(|version| version.envelope.id.clone())
-        .filter(|id| !state.sessions.contains(id))
+        .filter(|id| !known.contains(id))
         .collect();
     ids.sort();
     ids.dedup();

@@ -24,7 +24,10 @@ const LOOKS_TO_ASK: u32 = 4;
 
 /// The first and the longest pause after a failure; it doubles in between.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// After so many looks of a pause, something written here is a reason to try again.
+const LOOKS_TO_TRY: u32 = 3;
 
 /// How long shutdown waits for versions being sent.
 const GRACE: Duration = Duration::from_secs(2);
@@ -116,13 +119,30 @@ impl<'a> Work<'a> {
                 // Random, so that not all retry at the same moment when a server comes back.
                 Duration::from_millis(fastrand::u64(most / 2..=most))
             };
-            match stopped.recv_timeout(pause) {
-                Err(RecvTimeoutError::Timeout) => {}
-                _ => break,
+            if !self.rest(stopped, pause) {
+                break;
             }
         }
         // Sends the last writes.
         let _noted = self.once();
+    }
+
+    /// Waits for so long, or until somebody is at work here again; `false` if this is to end.
+    fn rest(&self, stopped: &mpsc::Receiver<()>, pause: Duration) -> bool {
+        let newest = self.sharing.newest().ok();
+        let mut rest = pause;
+        for looks in 1.. {
+            let look = rest.min(LOOK);
+            if !matches!(stopped.recv_timeout(look), Err(RecvTimeoutError::Timeout)) {
+                return false;
+            }
+            rest -= look;
+            let is_used = looks >= LOOKS_TO_TRY && self.sharing.newest().ok() != newest;
+            if rest.is_zero() || is_used {
+                break;
+            }
+        }
+        true
     }
 
     /// Sends and takes what is waiting. Errors are recorded where they arise.

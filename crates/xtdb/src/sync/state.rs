@@ -1,11 +1,13 @@
 //! What a store remembers about a shared one, in its notes. Must not ask the server.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::SharingError;
+use super::lost::{Again, Restored};
+use crate::server::Tx;
 use base::error::{Error, Result};
 use base::object::{ObjectId, Timestamp, TxId};
 use store::Store;
@@ -18,12 +20,28 @@ pub(super) struct State {
     pub(super) pushed: TxId,
     /// The last transaction of the shared store that was taken.
     pub(super) pulled: TxId,
+    /// Its time, by which it is recognised.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) pulled_at: Option<Timestamp>,
+    /// A transaction of the shared store by which all that was sent was there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) seen: Option<Tx>,
     /// Sessions that are in the shared store from their start.
     pub(super) sessions: BTreeSet<ObjectId>,
+    /// Sessions that were sent or taken one by one, with the last local transaction of those own
+    /// versions of them that were sent.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) named: BTreeMap<ObjectId, TxId>,
     /// Versions of the shared store that wait until this machine's clock is near their time.
     pub(super) ahead: Vec<Ahead>,
     /// The number of the last removal that was carried over to the shared store.
     pub(super) replaced: i64,
+    /// What is to be sent again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) again: Option<Again>,
+    /// That the shared store lost something, the last time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) restored: Option<Restored>,
 }
 
 /// A version of the shared store whose time is far ahead of this machine's clock.
@@ -55,6 +73,12 @@ impl State {
 
     pub(super) fn write(&self, store: &Store, shared: &str) -> Result<()> {
         write(store, &Self::name(shared), self)
+    }
+
+    /// The transactions that the log of the shared store has, if it is still the one that is known.
+    pub(super) fn marks(&self) -> Vec<Tx> {
+        let pulled = self.pulled_at.map(|time| Tx { id: self.pulled.0, time });
+        self.seen.into_iter().chain(pulled).collect()
     }
 
     fn name(shared: &str) -> String {

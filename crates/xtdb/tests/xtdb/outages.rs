@@ -90,6 +90,23 @@ fn a_server_that_comes_up_late_gets_everything() {
 }
 
 #[test]
+fn work_after_a_long_outage_is_sent_at_once() {
+    let Some(database) = Database::new() else { return };
+    let proxy = Proxy::before(&database.url());
+    let url = format!("{}{}", proxy.url(), database.path());
+    let machine = Machine::at(&url);
+    proxy.set(Fault::Refuse);
+    let _running = machine.sharing.start().unwrap();
+    // Pauses have grown to many seconds by then.
+    thread::sleep(Duration::from_secs(12));
+    proxy.set(Fault::Pass);
+    write_some(&machine, 0, 1);
+    let back = Instant::now();
+    wait_until_sent(&machine);
+    assert!(back.elapsed() < Duration::from_secs(5), "{:?}", back.elapsed());
+}
+
+#[test]
 fn answers_that_fail_delay_or_end_early_double_nothing() {
     let Some(database) = Database::new() else { return };
     let proxy = Proxy::before(&database.url());

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use base::object::{AsOf, ObjectId, ObjectType};
+use base::object::{AsOf, ObjectId, ObjectType, VersionSelector};
 use store::{ForgetOptions, Query, Store};
 use xtdb::migrate;
 
@@ -293,4 +293,47 @@ fn anyone_can_ask_the_shared_store_in_datalog() {
     let found = there.query(&Query::parse("type = file and path = /p/a.txt").unwrap()).unwrap();
     assert_eq!(found[0].envelope.id, id);
     assert_eq!(found[0].envelope.source, Some(source("/p/a.txt")));
+}
+
+#[test]
+fn a_file_of_two_machines_has_one_history() {
+    let Some(database) = Database::new() else { return };
+    let [one, other] = [Machine::at(&database.url()), Machine::at(&database.url())];
+    let mut id = None;
+    for round in 0..4 {
+        // Each writes twice before it hears of the other, whose clock is a little apart.
+        for (machine, name, apart) in [(&one, "one", 0), (&other, "other", 3)] {
+            for half in 0..2 {
+                machine.clock.store(NOW + 100 * round + 10 * half + apart, Ordering::Relaxed);
+                let text = format!("round {round} half {half} by {name}\n");
+                id = Some(machine.write("/p/a.txt", &text));
+            }
+        }
+        for machine in [&one, &other, &one] {
+            machine.push();
+            machine.pull();
+        }
+    }
+    let id = id.unwrap();
+    let history = |machine: &Machine| -> Vec<String> {
+        let versions = machine.store.lineage(&id).unwrap();
+        versions.iter().map(|version| machine.store.content(version).unwrap().unwrap()).collect()
+    };
+    let mut expected = Vec::new();
+    for round in 0..4 {
+        for half in 0..2 {
+            for name in ["one", "other"] {
+                expected.insert(0, format!("round {round} half {half} by {name}\n"));
+            }
+        }
+    }
+    assert_eq!(history(&one), expected);
+    assert_eq!(history(&other), expected);
+    for machine in [&one, &other] {
+        assert_eq!(machine.text(&id).as_ref(), expected.first());
+        for (back, text) in (0..).zip(&expected) {
+            let version = machine.store.select(&id, VersionSelector::Back(back)).unwrap();
+            assert_eq!(machine.store.content(&version).unwrap().as_ref(), Some(text), "@-{back}");
+        }
+    }
 }

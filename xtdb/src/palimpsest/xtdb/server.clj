@@ -8,12 +8,15 @@
   the folder in which it is started. Prints one line when it answers.
 
   Besides the node of the configuration it has databases of its own for tests, which XTDB does not have: `/db/NAME/_xtdb/…`
-  is an empty node in memory, made when it is first named; DELETE `/db/NAME` ends it."
+  is an empty node in memory, made when it is first named; DELETE `/db/NAME` ends it. POST `/db/NAME/copies/save/N` keeps a
+  copy of it, and `/db/NAME/copies/put-back/N` puts that back."
   (:require [clojure.edn :as edn]
             [clojure.java.io :as io]
             [clojure.string :as str]
             [palimpsest.xtdb.routes :as routes]
-            [xtdb.api :as xt])
+            [xtdb.api :as xt]
+            [xtdb.mem-kv :as mem-kv]
+            [xtdb.memory :as mem])
   (:import (javax.servlet.http HttpServletRequest HttpServletResponse)
            (org.eclipse.jetty.server HttpConfiguration HttpConnectionFactory Request Server ServerConnector)
            (org.eclipse.jetty.server.handler AbstractHandler)
@@ -21,29 +24,67 @@
 
 ;;; Databases of tests
 
+(defn- kept-in
+  "A store of keys and values in memory, as XTDB's own, that begins with what is in an atom and goes on there."
+  [kept]
+  {:kv-store {:xtdb/module (fn [_] (mem-kv/map->MemKv {:!db kept}))}})
+
+(defn- start-database
+  "The handler of a database, with its node and with what its log and its documents are kept in."
+  [options log documents]
+  (let [kept {:log (atom log), :documents (atom documents)}
+        node (xt/start-node {:xtdb/query-engine {:fn-allow-list []}
+                             :xtdb/tx-log (kept-in (:log kept))
+                             :xtdb/document-store (kept-in (:documents kept))})]
+    (assoc kept :node node, :handle (routes/handler node options))))
+
+(def ^:private nothing (sorted-map-by mem/buffer-comparator))
+
 (defn- database
-  "The handler of the database of this name, with its node, made when it is first named."
+  "The database of this name, made when it is first named."
   [databases name options]
-  (let [made (swap! databases update name
-                    #(or % (delay (let [node (xt/start-node {:xtdb/query-engine {:fn-allow-list []}})]
-                                    {:node node, :handle (routes/handler node options)}))))]
+  (let [made (swap! databases update name #(or % (delay (start-database options nothing nothing))))]
     @(made name)))
+
+(defn- end-node [database]
+  (.close ^java.io.Closeable (:node database)))
 
 (defn- end-database [databases name]
   (let [[before] (swap-vals! databases dissoc name)]
     (when-let [database (before name)]
-      (.close ^java.io.Closeable (:node @database)))
+      (end-node @database))
+    {:status 200}))
+
+(defn- save
+  "Keeps a copy under a name. The log first: documents are written before the transactions that name them."
+  [copies {:keys [log documents]} copy]
+  (let [log @log]
+    (swap! copies assoc copy [log @documents])
+    {:status 200}))
+
+(defn- put-back
+  "Ends the node as a kill does, and goes on with a copy, or with nothing: what was written since is gone."
+  [databases copies name options copy]
+  (let [[log documents] (@copies copy [nothing nothing])
+        [before] (swap-vals! databases assoc name (delay (start-database options log documents)))]
+    (when-let [database (before name)]
+      (end-node @database))
     {:status 200}))
 
 (defn- dispatch
   "Requests below `/db/NAME` to the database of that name, all others to the node of the configuration."
   [handle options]
-  (let [databases (atom {})]
+  (let [databases (atom {}), copies (atom {})]
     (fn [{:keys [path method] :as request}]
       (if-let [[_ name rest] (re-matches #"/db/([A-Za-z0-9_.-]+)(/.*)?" path)]
-        (if (and (nil? rest) (= method :delete))
-          (end-database databases name)
-          ((:handle (database databases name options)) (assoc request :path (or rest "/"))))
+        (let [[_ act number] (re-matches #"/copies/(save|put-back)/([0-9]+|none)" (or rest ""))
+              copy [name number]]
+          (cond
+            (and (nil? rest) (= method :delete)) (do (swap! copies #(into {} (remove (comp #{name} ffirst)) %))
+                                                     (end-database databases name))
+            (= act "save") (save copies (database databases name options) copy)
+            (= act "put-back") (put-back databases copies name options copy)
+            :else ((:handle (database databases name options)) (assoc request :path (or rest "/")))))
         (handle request)))))
 
 ;;; HTTP

@@ -21,6 +21,9 @@ use super::{Document, EntityTx, LoggedOp, Status, Tx};
 use base::error::Error;
 use base::object::{Room, Timestamp};
 
+/// The oldest version 1 whose answers are known.
+const OLDEST_MINOR: u32 = 24;
+
 /// The content hash of a deleted version.
 const DELETED: &str = "0000000000000000000000000000000000000000";
 
@@ -31,10 +34,15 @@ pub(super) fn status(url: &str, reply: &Reply) -> Read<Status> {
     expect(url, reply, 200)?;
     let told: Status = serde_json::from_slice(&reply.body)
         .map_err(|_| Failure::never(failure::of_content(url, reply)))?;
-    if told.version.starts_with(|first: char| first.is_ascii_digit())
-        && !told.version.starts_with("1.")
-    {
-        let found = format!("XTDB {}", told.version);
+    let mut numbers = told.version.split('.').map_while(|number| number.parse::<u32>().ok());
+    let is_known = match (numbers.next(), numbers.next()) {
+        (Some(1), Some(minor)) => minor >= OLDEST_MINOR,
+        (Some(_), _) => false,
+        // A build of its own.
+        (None, _) => true,
+    };
+    if !is_known {
+        let found = format!("XTDB {}, and 1.{OLDEST_MINOR} is needed", told.version);
         return Err(Failure::never(Error::XtdbForeign { url: url.to_owned(), found }));
     }
     Ok(told)

@@ -64,7 +64,8 @@ impl<'a> Body<'a> {
     fn next_chunk(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         let start = Instant::now();
         let left = self.patience.saturating_sub(self.waited);
-        let chunk = self.runtime.wait(chunk(self.limits, &mut self.response, left))?;
+        let chunk =
+            self.runtime.wait(chunk(self.limits, &mut self.response, left, self.come.get()))?;
         self.waited += start.elapsed();
         let length = chunk.as_ref().map_or(0, Vec::len);
         self.patience += Duration::from_secs(length as u64) / SLOWEST_LINE;
@@ -76,16 +77,21 @@ impl<'a> Body<'a> {
     }
 }
 
-/// The next part of a body; `None` at its end.
+/// The next part of a body; `None` at its end. `come`: bytes that came before.
 pub(super) async fn chunk(
-    Limits { url, request_timeout, .. }: &Limits,
+    limits: &Limits,
     response: &mut Response,
     left: Duration,
+    come: usize,
 ) -> Result<Option<Vec<u8>>, Failure> {
-    match timeout(left.min(*request_timeout), response.chunk()).await {
+    let left = limits.left(left.min(limits.request_timeout));
+    match timeout(left, response.chunk()).await {
         Ok(Ok(chunk)) => Ok(chunk.map(|chunk| chunk.to_vec())),
-        Ok(Err(error)) => Err(failure::of_transport(url, error)),
-        Err(_) => Err(Failure::never(failure::timeout(url, request_timeout.as_secs_f64()))),
+        Ok(Err(error)) => Err(failure::of_transport(&limits.url, error)),
+        Err(_) => {
+            let asked = response.url().path().rsplit('/').next().unwrap_or_default().to_owned();
+            Err(Failure::never(limits.timeout(&asked, Some(come), limits.request_timeout)))
+        }
     }
 }
 

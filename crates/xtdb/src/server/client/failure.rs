@@ -4,6 +4,8 @@
 use std::error::Error as StdError;
 
 use super::reply::Reply;
+use super::token::Token;
+use base::clock::system_time;
 use base::error::Error;
 
 /// Whether and when the same request may be sent again.
@@ -37,11 +39,6 @@ impl Failure {
     pub(super) fn sent(error: Error, again: Again) -> Self {
         Self { error, again, unsent: false }
     }
-}
-
-/// The server did not answer in time.
-pub(super) fn timeout(url: &str, seconds: f64) -> Error {
-    unavailable(url, format!("no answer within {seconds} s"), None)
 }
 
 /// As `XTDB_UNAVAILABLE`.
@@ -102,7 +99,7 @@ pub(super) fn of_status(url: &str, reply: &Reply) -> Failure {
         401 | 403 => Failure::never(Error::XtdbRefused {
             url: url.to_owned(),
             status,
-            problem: reply.said().unwrap_or_else(|| "it gave no reason".to_owned()),
+            problem: refusal(reply),
         }),
         400 if reply.mentions("node-out-of-sync") => {
             later("this node has not caught up with the transaction yet".to_owned())
@@ -125,6 +122,16 @@ pub(super) fn of_status(url: &str, reply: &Reply) -> Failure {
             )))
         }
         _ => Failure::never(foreign(url, reply.described())),
+    }
+}
+
+/// What a server said that refuses, and whether the token is too old, which it does not say.
+fn refusal(reply: &Reply) -> String {
+    let said = reply.said().unwrap_or_else(|| "it gave no reason".to_owned());
+    let expired = reply.secret.as_ref().and_then(Token::expires).filter(|end| *end < system_time());
+    match expired {
+        Some(end) if reply.status == 401 => format!("the token expired at {end} ({said})"),
+        _ => said,
     }
 }
 

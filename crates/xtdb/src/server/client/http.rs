@@ -2,6 +2,7 @@
 //! an answer says.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -114,10 +115,18 @@ impl Http {
         let url = shown(&base);
         let tls = tls::config(&url, base.scheme() == "https", options.ca_file.as_deref())?;
         let connections = options.connections.max(1);
-        let ClientOptions { token, request_timeout, connect_timeout, await_timeout, .. } = options;
+        let ClientOptions {
+            token, request_timeout, connect_timeout, await_timeout, deadline, ..
+        } = options;
         let pool = build(&tls, connect_timeout, connections)?;
         Ok(Self {
-            limits: Limits { url, max_body: MAX_BODY, request_timeout },
+            limits: Limits {
+                url,
+                max_body: MAX_BODY,
+                request_timeout,
+                deadline: deadline.map(|all| (Instant::now() + all, all)),
+                answers: AtomicUsize::new(0),
+            },
             base,
             token,
             tls,
@@ -162,7 +171,7 @@ impl Http {
                 Again::Once => tries > 1,
                 Again::AtOnce | Again::Later => tries == MAX_TRIES,
             };
-            if is_enough || start.elapsed() > self.head_limit(request) {
+            if is_enough || self.limits.is_over() || start.elapsed() > self.head_limit(request) {
                 return Err(failure.error);
             }
             if failure.again == Again::Later || tries > 1 {
@@ -188,7 +197,10 @@ impl Http {
         if !(request.is_streamed && reply.is_wanted()) {
             body.text(&mut reply)?;
         }
-        read(&reply, &mut body).map_err(|failure| body.failure.take().unwrap_or(failure))
+        let read = read(&reply, &mut body);
+        let read = read.map_err(|failure| body.failure.take().unwrap_or(failure))?;
+        self.limits.answers.fetch_add(1, Ordering::Relaxed);
+        Ok(read)
     }
 
     /// Sends once, and again only while the server cannot have seen it.
@@ -215,10 +227,10 @@ impl Http {
         let limit = self.head_limit(request);
         let built = self.build_request(request).map_err(Failure::never)?;
         let pool = Arc::clone(&self.pool.lock().unwrap_or_else(PoisonError::into_inner));
-        match timeout(limit, pool.execute(built)).await {
+        match timeout(self.limits.left(limit), pool.execute(built)).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => Err(failure::of_transport(&self.limits.url, error)),
-            Err(_) => Err(Failure::never(failure::timeout(&self.limits.url, limit.as_secs_f64()))),
+            Err(_) => Err(Failure::never(self.limits.timeout(request.path, None, limit))),
         }
     }
 
@@ -286,7 +298,7 @@ impl Http {
         let mut reply = self.head(&response);
         let whole = timeout(self.connect_timeout, async {
             while let Some(chunk) =
-                chunk(&self.limits, &mut response, self.connect_timeout).await.ok()?
+                chunk(&self.limits, &mut response, self.connect_timeout, 0).await.ok()?
             {
                 reply.body.extend(chunk);
                 if reply.body.len() > MAX_ERROR {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::token::Token;
@@ -31,6 +31,8 @@ pub(crate) struct ClientOptions {
     pub(crate) connect_timeout: Duration,
     /// How long the server may wait for a transaction to be indexed.
     pub(crate) await_timeout: Duration,
+    /// How long a person waits for everything that is asked.
+    pub(crate) deadline: Option<Duration>,
     /// Number of simultaneous connections; at least 2.
     pub(crate) connections: usize,
 }
@@ -45,6 +47,7 @@ impl ClientOptions {
             request_timeout: Duration::from_secs(30),
             connect_timeout: Duration::from_secs(5),
             await_timeout: Duration::from_secs(10),
+            deadline: None,
             connections: 4,
         }
     }
@@ -77,7 +80,7 @@ pub(crate) enum At {
 }
 
 /// A transaction, with its time to the millisecond.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tx {
     pub(crate) id: i64,
     pub(crate) time: Timestamp,

@@ -45,7 +45,7 @@ fn a_silent_server_is_not_waited_for() {
     let client = hasty(&server.url());
     let (error, took) = timed(|| client.attribute_stats().unwrap_err());
     assert_eq!(error.code(), "XTDB_UNAVAILABLE");
-    assert!(error.to_string().contains("no answer within 0.4 s"), "{error}");
+    assert!(error.to_string().contains("within 0.4 s"), "{error}");
     assert!(took < NOT_FOR_EVER, "{took:?}");
     let (_, took) = timed(|| client.committed(1).unwrap_err());
     assert!(took < NOT_FOR_EVER, "{took:?}");
