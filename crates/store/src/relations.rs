@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 pub use self::derive::is_markdown_type;
 pub(super) use self::derive::{of_item, of_version};
 use base::markdown::{Link, LinkKind, MarkdownField, TextPlace};
-use base::object::{AsOf, Hash, Name, ObjectId, Origin, Part, TxId};
+use base::object::{Hash, Name, ObjectId, Origin, Part, TxId};
 
 /// The kind of a relation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

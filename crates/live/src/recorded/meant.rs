@@ -46,7 +46,7 @@ fn named(index: &SessionIndex, name: &str) -> Vec<ObjectId> {
     if let Some(handle) = Handle::parse(name) {
         return index.by_handle(handle).map(|entry| entry.id.clone()).into_iter().collect();
     }
-    let files = || index.entries().iter().filter(|entry| !entry.subject.agent_path().is_empty());
+    let files = || index.entries.iter().filter(|entry| !entry.subject.agent_path().is_empty());
     if let Some(exact) = files().find(|entry| entry.subject.agent_path() == name) {
         return vec![exact.id.clone()];
     }
