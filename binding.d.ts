@@ -584,7 +584,7 @@ export interface Expanded {
   more: boolean;
 }
 
-/** An object that was reached, or a target that is no object. */
+/** An object that was reached, or a target that is not an object. */
 export interface ExpandedNode {
   /** Distance from its root, in relations. */
   depth: number;
@@ -1332,7 +1332,7 @@ export interface FoundSession {
   path: string;
   /** The name of its transcript. */
   name: string;
-  /** Why it is no session; only where `findSessions` was asked for such files, and never of a session. */
+  /** Why it is not a session; only where `findSessions` was asked for such files, and never of a session. */
   problem?: string;
 }
 
@@ -3243,7 +3243,7 @@ export interface RecallOptions {
  * Stores nothing and reads no file but the transcript and the snapshots in `tree`. The transcript's files are laid in a folder for
  * temporary files while it runs; no path of the transcript is opened.
  *
- * Rejects with `INVALID_ARGUMENT`, with `MALFORMED_TRANSCRIPT` if the file is no session file of a known agent, and with `FILE` if it
+ * Rejects with `INVALID_ARGUMENT`, with `MALFORMED_TRANSCRIPT` if the file is not a session file of a known agent, and with `FILE` if it
  * cannot be read or the dump cannot be written.
  */
 export declare function replayFile(path: string, options?: ReplayOptions): Promise<ReplayedFile>

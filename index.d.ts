@@ -48,7 +48,7 @@ export declare class Session {
    * and every other message in it, belongs to the caller.
    * Calls run one after another, in the order in which they were made.
    *
-   * Rejects with `INVALID_ARGUMENT` if `messages` is no array, is longer than 100,000 or cannot be written as JSON, with `CLOSED`, and
+   * Rejects with `INVALID_ARGUMENT` if `messages` is not an array, is longer than 100,000 or cannot be written as JSON, with `CLOSED`, and
    * with what the store reports. Then send the host's own messages and call `recordFailedCall`.
    */
   transformContext<M extends { role: string } = Message>(
@@ -84,7 +84,7 @@ export declare class Session {
    * them after `transformContext`. A request that is sent again to keep a cache warm gets the same breakpoint and is not recorded.
    * `payload` itself is not changed; bytes in it are read as base64.
    *
-   * Rejects with `INVALID_ARGUMENT` if `payload` is no JSON, with `CLOSED`, and with what the store reports. Then send `payload`.
+   * Rejects with `INVALID_ARGUMENT` if `payload` is not JSON, with `CLOSED`, and with what the store reports. Then send `payload`.
    */
   preparePayload<T>(payload: T): Promise<T>;
 
@@ -145,7 +145,7 @@ export declare class Session {
   /**
    * Records that a call went out with the host's own messages, and why. The record of the next call says so.
    *
-   * Throws `INVALID_ARGUMENT` if `reason` is no string.
+   * Throws `INVALID_ARGUMENT` if `reason` is not a string.
    */
   recordFailedCall(reason: string): void;
 
@@ -231,7 +231,7 @@ export declare class Session {
    * Calls `listener` with every event of the session from now on. What the listener throws is ignored. Returns a function that
    * ends the subscription.
    *
-   * Throws `INVALID_ARGUMENT` if `listener` is no function.
+   * Throws `INVALID_ARGUMENT` if `listener` is not a function.
    */
   onEvent(listener: (event: SessionEvent) => void): () => void;
 

@@ -52,14 +52,14 @@ test("names a file that does not open, and sets it aside if asked", async () => 
   await (await openStore({ path })).close();
 });
 
-test("a file that is no store is renamed only if that is forced", async () => {
+test("a file that is not a store is renamed only by force", async () => {
   const path = newPath();
   const text = "notes ".repeat(1_000);
   writeFileSync(path, text, { mode: 0o600 });
   for (const open of [() => doctor(path), () => setAside(path), () => openStore({ path })]) {
     expect(await rejection(open)).toMatchObject({
       code: "STORE_CORRUPT",
-      message: expect.stringContaining("is no store"),
+      message: expect.stringContaining("is not a store"),
       hint: expect.stringMatching(/^check the path.* --set-aside --force/),
     });
   }

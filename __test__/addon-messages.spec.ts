@@ -21,12 +21,12 @@ function expectSame(sent: Message[], given: Message[]) {
   expect(sent.every((message, index) => message === given[index])).toBe(true);
 }
 
-describe("a list that is no array", () => {
+describe("a list that is not an array", () => {
   test.each([undefined, null, "list", 5, 1n, true, {}, { length: 1 }, new Set()])("is refused: %o", async (list) => {
     const s = await session();
     const error = await rejection(() => s.transformContext(wrong(list)));
     expect(error).toBeInstanceOf(Error);
-    expect(error).toMatchObject({ code: "INVALID_ARGUMENT", message: "`messages` is no array" });
+    expect(error).toMatchObject({ code: "INVALID_ARGUMENT", message: "`messages` is not an array" });
     const good = [user("still there")];
     expectSame(await s.transformContext(good), good);
     expect(s.status().calls).toBe(1);

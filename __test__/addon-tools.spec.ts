@@ -110,11 +110,11 @@ describe("activate, deactivate, pin and unpin", () => {
       [
         activate,
         { start: 1, end: 2 },
-        "`start`, `end` are no arguments of this tool, which takes `name`, `lines` (as 40-80)",
+        "`start`, `end` are not arguments of this tool, which takes `name`, `lines` (as 40-80)",
       ],
-      [pin, { range: "1-2" }, "`range` is no argument of this tool, which takes `name`, `lines` (as 40-80)"],
-      [deactivate, { lines: "1-2" }, "`lines` is no argument of this tool, which takes `name`"],
-      [activate, { lines: { from: 1 } }, "`lines` is no text"],
+      [pin, { range: "1-2" }, "`range` is not an argument of this tool, which takes `name`, `lines` (as 40-80)"],
+      [deactivate, { lines: "1-2" }, "`lines` is not an argument of this tool, which takes `name`"],
+      [activate, { lines: { from: 1 } }, "`lines` is not text"],
     ] as const) {
       const error = await rejection(() => tool.execute(s, "c", { name: "t1", ...args }));
       expect(error).toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining(said) });
@@ -132,7 +132,7 @@ describe("activate, deactivate, pin and unpin", () => {
       [{ name: "t1", lines: "7-9" }, "[t1] bash · `7-9` is past the end of its 3 lines; the last are lines 1-3"],
       [
         { name: "t1", pattern: "(" },
-        "[t1] bash · no line matches `(` (searched as plain text, since it is no regular expression)",
+        "[t1] bash · no line matches `(` (searched as plain text, since it is not a regular expression)",
       ],
     ]) {
       const { content } = await activate.execute(s, "c", args);

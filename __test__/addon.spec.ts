@@ -279,7 +279,7 @@ describe("openStore rejects", () => {
     expect(error.report).toMatch(/^STORE_UNAVAILABLE: /);
   });
 
-  test("a file that is no database, and leaves it as it is", async () => {
+  test("a file that is not a database, and leaves it as it is", async () => {
     const path = join(temporaryFolder(), "store.sqlite");
     writeFileSync(path, "garbage ".repeat(1_000), { mode: 0o600 });
     const error = await rejection(() => openStore({ path }));
@@ -418,7 +418,7 @@ describe("openSession rejects", () => {
     ["a relative working folder", { cwd: "here" }],
     ["an empty session ID", { sessionId: "" }],
     ["a blank session ID", { sessionId: " \n" }],
-    ["a session ID that is no text", { sessionId: 7 }],
+    ["a session ID that is not text", { sessionId: 7 }],
     ["a missing harness", { harness: undefined }],
     ["an unknown setting", { settings: { layuot: "log" } }],
     ["a setting of a wrong type", { settings: { keepResults: "10" } }],
@@ -432,7 +432,7 @@ describe("openSession rejects", () => {
     expect(error).toMatchObject({ code: "INVALID_ARGUMENT" });
   });
 
-  test("what is no store", async () => {
+  test("what is not a store", async () => {
     const notStores = [undefined, null, {}, Store.prototype, await session(), addon.tools()[0]];
     for (const value of notStores) {
       expect(await rejection(() => openSession(wrong(value), defaults))).toMatchObject({ code: "INVALID_ARGUMENT" });

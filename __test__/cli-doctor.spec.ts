@@ -149,7 +149,7 @@ describe("OpenClaw", () => {
     ],
     ["a plugin that is not allowed", "OpenClaw's configuration turns the plugin off", { slots, entries, allow: ["x"] }],
     [
-      "a key that is no setting",
+      "a key that is not a setting",
       "in `plugins.entries.palimpsest.config` `colour` is not a setting",
       { slots, entries: { palimpsest: { config: { colour: 1 } } } },
     ],

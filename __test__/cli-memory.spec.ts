@@ -142,7 +142,10 @@ test("import shows another program's notes; --apply stages them", () => {
 
 test("wrong usage and refusals exit with codes of their own", () => {
   const at = desk();
-  expect(at.failure("memory", "frobnicate")).toMatchObject({ status: 2, message: "`frobnicate` is no part of memory" });
+  expect(at.failure("memory", "frobnicate")).toMatchObject({
+    status: 2,
+    message: "`frobnicate` is not a part of memory",
+  });
   expect(at.failure("memory", "recall")).toMatchObject({ status: 2, code: "USAGE" });
   expect(at.failure("memory", "remember", "planet", "x")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
   const secret = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";

@@ -179,14 +179,14 @@ describe("doctor", () => {
     expect(at.failure("doctor", "--force")).toMatchObject({ status: 2, code: "USAGE" });
   });
 
-  test("leaves a file alone that is no store", () => {
+  test("leaves a file alone that is not a store", () => {
     const at = withTwoVersions();
     const notes = `${at.store}-notes.txt`;
     writeFileSync(notes, "my notes\n", { mode: 0o600 });
     for (const command of [["doctor"], ["doctor", "--set-aside"], ["sessions"]]) {
       const { status, code, message } = at.failure(...command, "--store", notes);
       expect({ status, code }).toEqual({ status: 1, code: "STORE_CORRUPT" });
-      expect(message).toContain("is no store");
+      expect(message).toContain("is not a store");
     }
     expect(readFileSync(notes, "utf8")).toBe("my notes\n");
   });

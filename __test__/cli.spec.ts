@@ -183,11 +183,11 @@ describe("the store", () => {
 
   test("is named if it is damaged, a folder or misconfigured", () => {
     const at = desk();
-    const damaged = at.write("damaged.sqlite", "this is no database at all, and it is longer than a header");
+    const damaged = at.write("damaged.sqlite", "this is not a database at all, and it is longer than a header");
     chmodSync(damaged, 0o600);
     expect(at.failure("stats", "--store", damaged)).toMatchObject({ status: 1, code: "STORE_CORRUPT" });
     expect(at.run("stats", "--store", damaged).stderr).toMatch(/^palimpsest: .*\n(caused by: .*\n)+hint: /);
-    expect(readFileSync(damaged, "utf8")).toMatch(/^this is no database/);
+    expect(readFileSync(damaged, "utf8")).toMatch(/^this is not a database/);
     expect(at.failure("stats", "--store", at.folder)).toMatchObject({ status: 1, code: "STORE_UNAVAILABLE" });
     mkdirSync(String(at.env.PI_CODING_AGENT_DIR));
     writeFileSync(join(String(at.env.PI_CODING_AGENT_DIR), "palimpsest.json"), '{"stor": 1}');
@@ -206,7 +206,7 @@ describe("the store", () => {
     expect(at.failure("show", "a.md").message).toContain(
       '`mounts` has the entry 1, `{"agentPrefix":"/w"}`, which lacks the key `canonicalPrefix`',
     );
-    expect(at.failure("index", "a.md").message).toContain('`exclude` has the entry 1, `"[x"`, which is no glob');
+    expect(at.failure("index", "a.md").message).toContain('`exclude` has the entry 1, `"[x"`, which is not a glob');
     expect(at.failure("import", "a.jsonl")).toMatchObject({ code: "INVALID_SETTINGS" });
     writeFileSync(settings, '{"prices": "mine"}');
     expect(at.run("show", "a.md").status).toBe(0);

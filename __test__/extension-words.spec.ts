@@ -537,7 +537,7 @@ describe("what is shared", () => {
       expect(seen.looks).toBe(before);
     });
 
-    test("and told once that a server had lost something, unless that was before", async () => {
+    test("and told once that a server had lost something", async () => {
       const { seen, end, become } = watched({
         ...alike,
         restored: { noticed: ago(900), isOther: false, versions: 1, done: ago(800) },

@@ -96,7 +96,7 @@ describe("reading an argument", () => {
     messages.pop();
     expect(list).toHaveLength(2);
     expect(list[0]).toBe(messages[0]);
-    expect(() => listSnapshot({ length: 1 })).toThrow("`messages` is no array");
+    expect(() => listSnapshot({ length: 1 })).toThrow("`messages` is not an array");
   });
 
   test("keeps an event as it was, and passes non-JSON on", () => {
@@ -108,9 +108,9 @@ describe("reading an argument", () => {
   });
 
   test("refuses with a type error and a code", () => {
-    const error = invalidArgument("`x` is no number");
+    const error = invalidArgument("`x` is not a number");
     expect(error).toBeInstanceOf(TypeError);
-    expect(error).toMatchObject({ code: "INVALID_ARGUMENT", message: "`x` is no number" });
+    expect(error).toMatchObject({ code: "INVALID_ARGUMENT", message: "`x` is not a number" });
   });
 });
 
@@ -321,7 +321,7 @@ describe("a provider's request", () => {
     expect(JSON.parse(payloadJson(payload))).toEqual({ data: "AQID", part: "Ag==", buffer: "aGk=", text: "a\ufffd" });
   });
 
-  test("is refused where it is no JSON", () => {
+  test("is refused where it is not JSON", () => {
     for (const payload of [undefined, () => {}, 1n]) {
       expect(() => payloadJson(payload)).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
     }

@@ -92,7 +92,7 @@ function everything(): string[] {
   return lines;
 }
 
-/** What was typed is no secret: an answer may say it again. */
+/** What was typed is not a secret: an answer may say it again. */
 const shows = (answer: string, line: string) =>
   answer.replaceAll(line, "").replaceAll(`\`${secret}\``, "").includes(secret);
 

@@ -177,7 +177,7 @@ describe("a list of OpenClaw", () => {
       failed,
       user("go on", 4),
     ]);
-    // What stands in the list by itself, and what never went out, is no part.
+    // What stands in the list by itself, and what never went out, is not a part.
     expect(asSent([user("/compact", 1), joined], [user("/compact", 1)])[1]).toMatchObject({ timestamp: 4 });
     const twice = [user(texts("/compact", "one"), 3), called("call_1", 5000), user(texts("/compact", "two"), 8000)];
     const both = asSent(twice, [user("/compact", 2), user("/compact", 7000)]);

@@ -50,7 +50,7 @@ interface Need {
   said: boolean;
 }
 
-/** Lines of a file, gzipped or not, as JSON; a recording's header is no message. */
+/** Lines of a file, gzipped or not, as JSON; a recording's header is not a message. */
 export function* jsonLines(path: string): Generator<unknown> {
   const bytes = readFileSync(path);
   const data = path.endsWith(".gz") ? gunzipSync(bytes) : bytes;

@@ -395,8 +395,8 @@ describe("palimpsest replay", () => {
     );
     const all = at.run("replay", ".");
     expect(all.status).toBe(1);
-    expect(all.stdout).toContain("\nbesides: lines that are no JSON object left out: 1\n");
-    expect(all.stdout).toMatch(/\npassed over: 2 files of the folders that are no sessions, such as `.*empty\.jsonl`/);
+    expect(all.stdout).toContain("\nbesides: lines that are not JSON objects left out: 1\n");
+    expect(all.stdout).toMatch(/\npassed over: 2 files of the folders that are not sessions, such as `.*empty\.jsonl`/);
     expect(at.run("replay", "whole.jsonl", "empty.jsonl").status).toBe(0);
     const { files, passedOver, failed } = JSON.parse(at.run("replay", ".", "--json").stdout);
     expect(files.map(({ name, unreadLines }: ReplayedFile) => [name, unreadLines])).toEqual([

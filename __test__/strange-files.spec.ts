@@ -58,7 +58,7 @@ describe.skipIf(!existsSync("/proc/self/status"))("a session file of a stranger"
     expect(measured(at, "replay", path, "--json").peak).toBeLessThan(maxBytes);
   });
 
-  test("that is a database of views without end is no session", () => {
+  test("that is a database of views without end is not a session", () => {
     const at = desk();
     const path = join(at.folder, "strange.db");
     const database = new DatabaseSync(path);

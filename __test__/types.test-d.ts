@@ -189,7 +189,7 @@ expectTypeOf<IndexReport["files"][number]["outcome"]>().toEqualTypeOf<
   "created" | "updated" | "unchanged" | "deleted"
 >();
 
-// A session; what crosses to Rust is no part of it.
+// A session; what crosses to Rust is not a part of it.
 expectTypeOf<keyof Session>().toEqualTypeOf<
   | "id"
   | "find"

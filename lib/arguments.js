@@ -57,7 +57,7 @@ export function snapshot(argument, value) {
  */
 export function listSnapshot(messages) {
   if (!reading("messages", () => Array.isArray(messages))) {
-    throw invalidArgument("`messages` is no array");
+    throw invalidArgument("`messages` is not an array");
   }
   const list = /** @type {unknown[]} */ (messages);
   const count = reading("messages", () => list.length);

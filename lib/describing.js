@@ -86,7 +86,7 @@ function changesOf({ summary, view, fields = [] }) {
   const pairs = fields.map((field) => {
     const [, key = "", value = ""] = /^([^=]*)=(.*)$/s.exec(field) ?? [];
     if (key.trim() === "" || own.has(key.trim())) {
-      throw invalid(`\`${field}\` is no field of yours: \`KEY=VALUE\`, with a key that says nothing else`);
+      throw invalid(`\`${field}\` is not a field of yours: \`KEY=VALUE\`, with a key that says nothing else`);
     }
     return [key.trim(), givenValue(value)];
   });

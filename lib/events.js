@@ -18,7 +18,7 @@ export class Listeners {
    */
   add(listener) {
     if (typeof listener !== "function") {
-      throw invalidArgument("`listener` is no function");
+      throw invalidArgument("`listener` is not a function");
     }
     // An entry of its own: the same function may be added twice.
     const entry = { listener };

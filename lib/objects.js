@@ -257,7 +257,7 @@ async function changed(current, tool, name) {
 async function execute({ session, tools }, name, args) {
   const tool = tools.find((known) => known.name === name);
   if (tool === undefined) {
-    throw new Error(`\`${name}\` is no tool`);
+    throw new Error(`\`${name}\` is not a tool`);
   }
   const { content, tokens } = await tool.execute(session, "", args);
   return { content, details: { tokens } };
@@ -274,7 +274,7 @@ export async function exported({ session, store, cwd }, given) {
   // Mistaken for a name, it would put the secrets into a file that the person thinks has none.
   const unknown = words.find((word) => word.startsWith("-") && word !== "--redact");
   if (unknown !== undefined) {
-    return `\`${unknown}\` is no option, and nothing was written. There is \`--redact\`.`;
+    return `\`${unknown}\` is not an option, and nothing was written. There is \`--redact\`.`;
   }
   const file = given.replaceAll(/(?<=^|\s)--redact(?=\s|$)/g, "").trim() || undefined;
   const own = `palimpsest-${session.id.replace(/^session:/, "").replaceAll(/[^\w.-]/g, "-")}.jsonl`;

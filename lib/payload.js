@@ -13,7 +13,7 @@ import { invalidArgument, reading } from "./arguments.js";
 export function payloadJson(payload) {
   const json = reading("payload", () => JSON.stringify(payload, replaceValue));
   if (json === undefined) {
-    throw invalidArgument("`payload` is no JSON");
+    throw invalidArgument("`payload` is not JSON");
   }
   return json;
 }

@@ -20,7 +20,7 @@ export async function openSession(store, options) {
 }
 
 /**
- * The native side of a session; undefined for what is no session.
+ * The native side of a session; undefined for what is not a session.
  * @type {(session: unknown) => NativeSession | undefined}
  */
 export let nativeSession;

@@ -21,7 +21,7 @@ export function contextTools(prefixed) {
     async execute(session, toolCallId, args) {
       const native = nativeSession(session);
       if (native === undefined) {
-        throw invalidArgument("`session` is no session: `openSession` makes one");
+        throw invalidArgument("`session` is not a session: `openSession` makes one");
       }
       return JSON.parse(await native.executeTool(definition.name, toolCallId, args));
     },

@@ -265,7 +265,7 @@ export class Heard {
     this.#messages = this.#messages.filter((message) => !stands(message, messages));
   }
 
-  /** The turn is over: what stands up to its last answer is no part of the next one. */
+  /** The turn is over: what stands up to its last answer is not a part of the next one. */
   end() {
     this.#isRunning = false;
     this.#messages = this.#messages.slice(this.#messages.findLastIndex(({ role }) => role !== "user") + 1);

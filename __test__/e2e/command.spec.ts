@@ -141,7 +141,7 @@ test("/context export writes an archive and no other file", async () => {
   expect(await said(pi, "/context export --redact my own.jsonl")).toContain("my own.jsonl`: ");
   expect(existsSync(join(sandbox.projectDir, "my own.jsonl"))).toBe(true);
   expect(await said(pi, "/context export --redacted")).toBe(
-    "`--redacted` is no option, and nothing was written. There is `--redact`.",
+    "`--redacted` is not an option, and nothing was written. There is `--redact`.",
   );
   expect(readdirSync(sandbox.projectDir).sort()).toEqual([
     "kept.txt",

@@ -150,7 +150,7 @@ describe("tools", () => {
     expect(matched).toContain("src/b.txt:2: two");
   });
 
-  test("reads of what is no text answer as Pi's own do", async () => {
+  test("reads of what is not text answer as Pi's own do", async () => {
     const odd = { "nul.txt": "a\0b\n", "folder/x": "" };
     const paths = ["nul.txt", "latin1.txt", "folder", "absent.txt", "a.txt"];
     const steps = [...paths.map((path) => ({ calls: [call("read", { path })] })), { text: "ok" }];

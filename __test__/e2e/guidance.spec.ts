@@ -125,7 +125,7 @@ describe("a model that", () => {
     expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ code: 0, stdout: "Done.\n" });
     // Passed over, they would bring the whole.
     expect(resultsOf(model)[1]).toContain(
-      "`start`, `end` are no arguments of this tool, which takes `name`, `lines` (as 40-80)",
+      "`start`, `end` are not arguments of this tool, which takes `name`, `lines` (as 40-80)",
     );
   });
 
@@ -180,7 +180,7 @@ describe("a model that", () => {
     expect(wrong).not.toBe("");
     const [, refused, activated] = resultsOf(model);
     expect(refused).toBe(
-      `\`${wrong}\` is no text of the file: it stands for lines that are not shown here. Nothing was written. Activate it to see them, then give the real lines.`,
+      `\`${wrong}\` is not text of the file: it stands for lines that are not shown here. Nothing was written. Activate it to see them, then give the real lines.`,
     );
     expect(activated).toBe("[t1] bash · line 4500 of 9,000\n4500");
     const path = join(sandbox.projectDir, "a.txt");

@@ -76,7 +76,7 @@ describe("a file", () => {
     await runPi(sandbox, ["-e", extension, "-p", "go"]);
     const body = text(last(model));
     expect(body).toContain("f1 unchanged; lines 1-20 stand in the read result above (t1).");
-    expect(body).toContain("is no text of the file");
+    expect(body).toContain("is not text of the file");
     expect(() => readFileSync(join(sandbox.projectDir, "b.txt"))).toThrow();
   });
 });

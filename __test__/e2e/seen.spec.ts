@@ -21,7 +21,7 @@ function statusLines(pi: Pi): string[] {
 
 test("only the first visible session explains what is on", async () => {
   const { sandbox } = await start(() => ({ text: "Hello." }));
-  // A script's output is no place for it.
+  // A script's output is not a place for it.
   const script = await runPi(sandbox, ["-e", extension, "-p", "hi"]);
   expect(script).toMatchObject({ code: 0, stdout: "Hello.\n", stderr: "" });
   const informed = async () => {

@@ -9,7 +9,7 @@ import { allText, collapsing, expectAllFaithful, expectRecorded, hasTools, obedi
 const timeout = 120_000;
 const files = Object.fromEntries([..."abcdef"].map((name) => [`${name}.txt`, numbered(name)]));
 
-/** Sends what is no command of Pi's. */
+/** Sends what is not a command of Pi's. */
 async function say(pi: Terminal, text: string): Promise<void> {
   pi.type(text);
   const words = text.replace(/^!+/, "").replace(/[.*+?^${}()|[\]\\]/g, "\\$&");

@@ -221,7 +221,7 @@ describe("what is answered", () => {
     });
   });
 
-  test("is no file but the page's, whatever the path", async () => {
+  test("is not a file but the page's, whatever the path", async () => {
     const { url } = await served();
     const paths = [
       "//",

@@ -220,7 +220,7 @@ describe.skipIf(noBrowser)("what is asked for", () => {
 
   test("is refused where there is no such thing to ask for", async () => {
     const page = await open(`${url}${view}?store=elsewhere`, {}, /status of 400/);
-    await page.locator(".failure", { hasText: "`store` is no setting of a what-if" }).waitFor();
+    await page.locator(".failure", { hasText: "`store` is not a setting of a what-if" }).waitFor();
     await page.goto(`${url}${view}?prices=gold`);
     await page.locator("#problem-prices", { hasText: "`prices` is `gold`; it must be one of anthropic" }).waitFor();
   });

@@ -49,7 +49,7 @@ describe.skipIf(noXtdb)("a shared store", { timeout: 120_000 }, () => {
     expect(status).toBe(0);
   });
 
-  test("sends again what a server put back from a backup lost, and says so", async () => {
+  test("sends again what a restored server lost, and says so", async () => {
     const url = node.database();
     const one = machine(url);
     one.write("a.md", "one\n");
@@ -287,7 +287,7 @@ describe.skipIf(noXtdb || !isEverything)(
       set(at, {});
       const alone = at.failure("sync", "status", "--url", "nonsense");
       expect(alone).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
-      expect(alone.message).toMatch(/^`--url` is `nonsense`, which is no address of a server/);
+      expect(alone.message).toMatch(/^`--url` is `nonsense`, which is not an address of a server/);
     });
 
     test("a server that wants another token", async () => {

@@ -16,7 +16,7 @@ export const learn = {
     out: { type: "string", value: "FILE", text: "write the weights to this file instead of stdout" },
   },
   notes: [
-    "FILE is a session file of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI, OpenCode or OpenClaw, plain or compressed, a database of the last two, or a folder; files that are no sessions are skipped. Stores nothing and reads no other file. To use the weights, name their file in the setting `hazards` of palimpsest.json. Statistics go to stderr: the number of needs, and the area under the ROC curve on the same sessions (0.5: chance, 1: perfect).",
+    "FILE is a session file of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI, OpenCode or OpenClaw, plain or compressed, a database of the last two, or a folder; files that are not sessions are skipped. Stores nothing and reads no other file. To use the weights, name their file in the setting `hazards` of palimpsest.json. Statistics go to stderr: the number of needs, and the area under the ROC curve on the same sessions (0.5: chance, 1: perfect).",
   ],
   json: "LearnedHazards",
   examples: [
@@ -26,7 +26,7 @@ export const learn = {
   async run(given) {
     const addon = await import("../../index.js");
     const { found, passedOver } = await transcripts(addon, given.positionals);
-    // What is no session is skipped there, and said.
+    // What is not a session is skipped there, and said.
     const paths = [...found, ...passedOver].map(({ path }) => path);
     const learned = await withProgress("learning", () => addon.learnHazards(paths));
     const out = text(given, "out");

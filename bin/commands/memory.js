@@ -42,7 +42,7 @@ export const memory = {
     const [name = "overview", ...words] = given.positionals;
     const part = memoryParts.get(name);
     if (part === undefined) {
-      throw new UsageError(`\`${name}\` is no part of memory`, "`palimpsest memory --help` lists them");
+      throw new UsageError(`\`${name}\` is not a part of memory`, "`palimpsest memory --help` lists them");
     }
     const options = among.filter((option) => given.values[option.slice(2)] === true);
     const typed = [...words, ...options].join(" ");

@@ -61,7 +61,7 @@ export const sync = {
     const [name, session] = given.positionals;
     const part = parts[name];
     if (part === undefined) {
-      throw new UsageError(`\`${name}\` is no part of sync`, "there are `status`, `push`, `pull` and `sessions`");
+      throw new UsageError(`\`${name}\` is not a part of sync`, "there are `status`, `push`, `pull` and `sessions`");
     }
     if (session !== undefined && !part.takesSession) {
       throw new UsageError(`\`${session}\` is one argument too many`, "`push` and `pull` take a session");

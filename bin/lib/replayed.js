@@ -175,7 +175,7 @@ export function leftOut(files, passedOver) {
   if (passedOver.length > 0) {
     const [{ path, problem }] = passedOver;
     lines.push(
-      `passed over: ${plural(passedOver.length, "file")} of the folders that ${passedOver.length === 1 ? "is no session" : "are no sessions"}, such as \`${spelt(path)}\`, which ${problem}`,
+      `passed over: ${plural(passedOver.length, "file")} of the folders that ${passedOver.length === 1 ? "is not a session" : "are not sessions"}, such as \`${spelt(path)}\`, which ${problem}`,
     );
   }
   return lines.map((line) => `${line}\n`).join("");

@@ -4,7 +4,7 @@ import { plural } from "../../lib/describe.js";
 import { UsageError } from "./arguments.js";
 
 /**
- * The given files, and the sessions in the given folders and databases, in order; and what is no session of the folders' files.
+ * The given files, and the sessions in the given folders and databases, in order; and what is not a session of the folders' files.
  * @param {Pick<typeof import("../../index.js"), "findSessions">} addon
  * @param {string[]} given
  */

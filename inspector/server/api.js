@@ -95,7 +95,7 @@ function settingsOf(query) {
 }
 
 /**
- * What is no JSON is a text: whether that is right, the setting says.
+ * What is not JSON is a text: whether that is right, the setting says.
  * @param {string} given
  */
 function settingValue(given) {

@@ -52,7 +52,7 @@ export function asSet({ ledger, timeline, settings }) {
 export function playedAgain(known, { prices, window, settings = {} }) {
   const wrong = Object.keys(settings).find((key) => !heeded.some((other) => other === key));
   if (wrong !== undefined) {
-    throw new Refusal("INVALID_ARGUMENT", `\`${wrong.slice(0, 60)}\` is no setting of a what-if`);
+    throw new Refusal("INVALID_ARGUMENT", `\`${wrong.slice(0, 60)}\` is not a setting of a what-if`);
   }
   const set = asSet(known);
   return {

@@ -12,7 +12,7 @@ use memory::section_tokens;
 /// Reads what `lib/request.js` says about a call.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` if it is no JSON.
+/// `INVALID_ARGUMENT` if it is not JSON.
 pub(super) fn call_info(json: &str) -> Result<CallInfo> {
     let value: Value =
         serde_json::from_str(json).map_err(|error| Error::argument("call", error.to_string()))?;

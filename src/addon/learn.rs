@@ -46,7 +46,7 @@ struct WithSkipped {
     skipped: Vec<Skipped>,
 }
 
-/// A file that is no transcript.
+/// A file that is not a transcript.
 #[derive(Serialize)]
 struct Skipped {
     file: String,

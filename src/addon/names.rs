@@ -71,7 +71,7 @@ impl Names {
             None => std::env::current_dir().unwrap_or_default(),
         };
         if !cwd.is_absolute() {
-            let problem = format!("`{}` is no absolute path", cwd.display());
+            let problem = format!("`{}` is not an absolute path", cwd.display());
             return Err(Error::argument("cwd", problem));
         }
         let own = own_filesystem(&self.settings, &self.store)?;

@@ -87,7 +87,7 @@ pub fn find_sessions(paths: Given<Vec<String>>, others: Maybe<bool>) -> Promised
 /// Stores nothing and reads no file but the transcript and the snapshots in `tree`. The transcript's files are laid in a folder for
 /// temporary files while it runs; no path of the transcript is opened.
 ///
-/// Rejects with `INVALID_ARGUMENT`, with `MALFORMED_TRANSCRIPT` if the file is no session file of a known agent, and with `FILE` if it
+/// Rejects with `INVALID_ARGUMENT`, with `MALFORMED_TRANSCRIPT` if the file is not a session file of a known agent, and with `FILE` if it
 /// cannot be read or the dump cannot be written.
 #[napi(
     ts_args_type = "path: string, options?: ReplayOptions",
@@ -159,7 +159,7 @@ fn replayed(
 pub fn replay_report(files: Given<Json>, options: Maybe<ReplayOptions>) -> Promised<Answer> {
     answering(move || {
         let files: Vec<FileReport> = serde_json::from_value(files.named("files")?.0)
-            .map_err(|error| Error::argument("files", format!("are no reports: {error}")))?;
+            .map_err(|error| Error::argument("files", format!("are not reports: {error}")))?;
         let options = options.or_default("options")?;
         let is_recorded = options.recorded == Some(true);
         let (own_prices, own_window) = (options.prices.is_none(), options.window.is_none());
@@ -231,7 +231,7 @@ fn prompt_tokens(options: &ReplayOptions, known: Option<PromptTokens>) -> Result
 
 fn folder(path: String) -> Result<PathBuf> {
     let folder = PathBuf::from(path);
-    if folder.is_dir() { Ok(folder) } else { Err(Error::argument("tree", "is no folder")) }
+    if folder.is_dir() { Ok(folder) } else { Err(Error::argument("tree", "is not a folder")) }
 }
 
 fn tokens(argument: &str, given: Option<i64>) -> Result<Option<u64>> {

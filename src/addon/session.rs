@@ -333,7 +333,7 @@ pub fn count_tokens(text: Given<String>) -> Promised<i64> {
 fn core_options(store: &store::Store, options: SessionOptions) -> Result<OpenSession> {
     let cwd = PathBuf::from(&options.cwd);
     if !cwd.is_absolute() {
-        return Err(Error::argument("cwd", format!("`{}` is no absolute path", options.cwd)));
+        return Err(Error::argument("cwd", format!("`{}` is not an absolute path", options.cwd)));
     }
     if options.session_id.trim().is_empty() {
         return Err(Error::argument("sessionId", "is empty"));

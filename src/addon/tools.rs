@@ -49,5 +49,5 @@ fn definition(tool: Tool, prefixed: bool) -> Value {
 }
 
 fn named(name: &str) -> Result<Tool> {
-    Tool::by_name(name).ok_or_else(|| Error::argument("tool", format!("`{name}` is no tool")))
+    Tool::by_name(name).ok_or_else(|| Error::argument("tool", format!("`{name}` is not a tool")))
 }

@@ -138,7 +138,7 @@ test("a script cannot write a line of ours into a file", async () => {
   expect(await runPi(sandbox, ["-e", extension, "-p", "go"])).toMatchObject({ code: 0, stderr: "" });
   const said = resultsOf(model)[1];
   const refusal =
-    /rejected: `… [\d,]+ lines between [^`]*` is no text of the file: .* Nothing was written\. Activate it /;
+    /rejected: `… [\d,]+ lines between [^`]*` is not text of the file: .* Nothing was written\. Activate it /;
   const tried = JSON.parse(said.slice(said.indexOf("["))) as string[];
   expect(tried).toEqual([expect.stringMatching(refusal), expect.stringMatching(refusal)]);
   expect(existsSync(join(sandbox.projectDir, "new.txt"))).toBe(false);

@@ -202,7 +202,7 @@ pub enum Error {
     },
     /// The file does not begin like a database: it is not a store, or little is left of one.
     #[strum(serialize = "STORE_CORRUPT")]
-    #[error("file `{path}` is no store")]
+    #[error("file `{path}` is not a store")]
     NotAStore {
         /// The file.
         path: PathBuf,
@@ -333,7 +333,7 @@ pub enum Error {
         problem: String,
     },
     /// The server that answers is not XTDB 1.
-    #[error("what answers at `{url}` is no server of XTDB 1: {found}")]
+    #[error("what answers at `{url}` is not a server of XTDB 1: {found}")]
     XtdbForeign {
         /// The server.
         url: String,

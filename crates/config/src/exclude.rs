@@ -146,7 +146,7 @@ pub(super) fn glob(setting: &'static str, text: &str) -> Result<Glob> {
 }
 
 pub(super) fn unreadable(setting: &'static str, glob: &str, error: &globset::Error) -> Error {
-    Error::argument(setting, format!("holds `{glob}`, which is no glob: {}", error.kind()))
+    Error::argument(setting, format!("holds `{glob}`, which is not a glob: {}", error.kind()))
 }
 
 #[cfg(test)]

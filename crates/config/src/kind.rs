@@ -129,12 +129,12 @@ impl SettingType {
 }
 
 fn problem_of_glob(value: &Value) -> Option<String> {
-    let Some(glob) = value.as_str() else { return Some("is no string".to_owned()) };
+    let Some(glob) = value.as_str() else { return Some("is not a string".to_owned()) };
     match Exclude::new(&[glob.to_owned()]) {
         Err(Error::InvalidArgument { .. }) if glob.trim().is_empty() => Some("is empty".to_owned()),
         Err(Error::InvalidArgument { problem, .. }) => {
             let why = problem.rsplit_once(": ").map_or("", |(_, why)| why);
-            Some(format!("is no glob: {why}"))
+            Some(format!("is not a glob: {why}"))
         }
         _ => None,
     }

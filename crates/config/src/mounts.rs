@@ -50,12 +50,14 @@ impl MountMapping {
         for (key, prefix) in prefixes {
             let Some(prefix) = prefix else { continue };
             if AbsolutePath::parse(prefix).is_none() {
-                return Some(format!("have the {key} `{prefix}`, which is no absolute path"));
+                return Some(format!("have the {key} `{prefix}`, which is not an absolute path"));
             }
         }
         let client = self.client_prefix.as_ref().unwrap_or(&self.canonical_prefix);
         if !Path::new(client).is_absolute() {
-            return Some(format!("have `{client}` opened here, where that is no absolute path"));
+            return Some(format!(
+                "have `{client}` opened here, where that is not an absolute path"
+            ));
         }
         let is_blank = self.filesystem_id.as_ref().is_some_and(|id| id.trim().is_empty());
         is_blank.then(|| "have an empty filesystemId".to_owned())

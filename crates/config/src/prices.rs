@@ -153,7 +153,7 @@ impl PriceSetting {
         let Some(tables) = value.as_object() else { return unknown_preset(value) };
         tables.iter().find_map(|(pattern, table)| {
             let problem = match GlobBuilder::new(pattern).build() {
-                Err(error) => Some(format!("is no pattern: {}", error.kind())),
+                Err(error) => Some(format!("is not a pattern: {}", error.kind())),
                 Ok(_) if table.is_string() => unknown_preset(table),
                 Ok(_) => reading_problem::<Prices>(table).or_else(|| {
                     let prices: Prices = serde_json::from_value(table.clone()).ok()?;
@@ -235,7 +235,7 @@ mod tests {
         insta::assert_snapshot!(problem(json!({ "a/*": { "read": 0.1 } })), @"has the entry `a/*`, which lacks the key `write`");
         insta::assert_snapshot!(problem(json!({ "a/*": { "read": 0.1, "writ": 1 } })), @"has the entry `a/*`, which is refused: unknown field `writ`, expected one of `read`, `write`, `reuse`, `lifetimeSeconds`, `tiers`");
         insta::assert_snapshot!(problem(json!({ "a/*": { "read": -1, "write": 1 } })), @r#"has the entry `a/*`, which holds `{"read":-1,"write":1}`: prices must not be negative, and `write` must be above 0"#);
-        insta::assert_snapshot!(problem(json!({ "a/*": 3 })), @"has the entry `a/*`, which is no object");
-        insta::assert_snapshot!(problem(json!({ "[": "none" })), @"has the entry `[`, which is no pattern: unclosed character class; missing ']'");
+        insta::assert_snapshot!(problem(json!({ "a/*": 3 })), @"has the entry `a/*`, which is not an object");
+        insta::assert_snapshot!(problem(json!({ "[": "none" })), @"has the entry `[`, which is not a pattern: unclosed character class; missing ']'");
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 /// Why a value does not have a type: a missing or unknown key, or what was expected instead.
 pub(super) fn reading_problem<T: DeserializeOwned>(value: &Value) -> Option<String> {
     if !value.is_object() {
-        return Some("is no object".to_owned());
+        return Some("is not an object".to_owned());
     }
     let error = serde_json::from_value::<T>(value.clone()).err()?.to_string();
     if let Some(key) = error.strip_prefix("missing field ") {

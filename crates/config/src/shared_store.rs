@@ -31,7 +31,7 @@ pub fn xtdb_url_problem(given: &str) -> Option<String> {
 /// What is wrong with it, phrased to follow the address.
 pub fn server_address(given: &str) -> Result<Url, String> {
     let mut url =
-        Url::parse(given).map_err(|error| format!("is no address of a server: {error}"))?;
+        Url::parse(given).map_err(|error| format!("is not an address of a server: {error}"))?;
     let problem = if !["http", "https"].contains(&url.scheme()) {
         Some("has to begin with `http://` or `https://`")
     } else if !url.username().is_empty() || url.password().is_some() {

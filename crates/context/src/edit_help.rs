@@ -284,7 +284,7 @@ mod tests {
         let lines = |line| LineRange { first: line, last: line };
         assert_eq!(place(&text, &loosened("\"x\"")), Place::Several(vec![lines(1), lines(2)], 2));
         assert_eq!(place(&text, &loosened("let a = x")), Place::Nowhere);
-        assert_eq!(helped("a\n", &["\n", ""]), "", "no text is no text that is wanted");
+        assert_eq!(helped("a\n", &["\n", ""]), "", "no text is not text that is wanted");
     }
 
     #[test]

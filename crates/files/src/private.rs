@@ -62,7 +62,7 @@ pub fn open_to_read(path: &Path) -> io::Result<File> {
 /// Opens any user's file for reading if it is a regular file. Never waits for anything else, and
 /// opens nothing whose opening may have effects.
 pub fn open_regular(path: &Path) -> io::Result<File> {
-    let refuse = || io::Error::new(ErrorKind::InvalidInput, "it is no regular file");
+    let refuse = || io::Error::new(ErrorKind::InvalidInput, "it is not a regular file");
     if !fs::metadata(path)?.is_file() {
         return Err(refuse());
     }
@@ -121,7 +121,7 @@ fn problem_of_file(found: &Metadata) -> Option<&'static str> {
     if found.is_symlink() {
         Some("it is a link")
     } else if !found.is_file() {
-        Some("it is no regular file")
+        Some("it is not a regular file")
     } else {
         owner::problem_of_file(found)
     }

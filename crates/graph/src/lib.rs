@@ -259,7 +259,7 @@ impl<'a> Graph<'a> {
         let text = version.map(|version| self.store.content(&version)).transpose()?.flatten();
         let text = text.unwrap_or_default();
         let document = markdown::parse(&text);
-        let missing = || Error::argument("part", format!("`{part}` is no part of `{id}`"));
+        let missing = || Error::argument("part", format!("`{part}` is not a part of `{id}`"));
         let wanted = part.lines_in(&document).ok_or_else(missing)?;
         let leads = |resolved: &Resolved| {
             let part = ContentPart::of(&resolved.relation.written);

@@ -162,7 +162,7 @@ impl Tool {
         let stray = |(key, value): &(&String, &Value)| !takes(key) && !is_empty(value);
         let unknown: Vec<&str> = given.iter().filter(stray).map(|(key, _)| key.as_str()).collect();
         if !unknown.is_empty() {
-            let is = if unknown.len() == 1 { "is no argument" } else { "are no arguments" };
+            let is = if unknown.len() == 1 { "is not an argument" } else { "are not arguments" };
             let names: Vec<String> = known.keys().map(|key| argument_name(key)).collect();
             let problem = format!("{is} of this tool, which takes {}", names.join(", "));
             return Err(Error::argument(unknown.join("`, `"), problem));
@@ -171,7 +171,7 @@ impl Tool {
             matches!(key.as_str(), "name" | "lines") && !is_empty(value) && !is_readable(value)
         });
         match unread {
-            Some((key, _)) => Err(Error::argument(key, "is no text")),
+            Some((key, _)) => Err(Error::argument(key, "is not text")),
             None => Ok(()),
         }
     }
@@ -324,7 +324,7 @@ fn optional_as_it_is<'a>(args: &'a Value, name: &str) -> Result<Option<&'a str>>
     match args.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.as_str()).filter(|text| !text.is_empty())),
-        Some(_) => Err(Error::argument(name, "is no text")),
+        Some(_) => Err(Error::argument(name, "is not text")),
     }
 }
 
@@ -332,7 +332,7 @@ fn number(args: &Value, name: &str) -> Result<Option<f64>> {
     match args.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => {
-            value.as_f64().map(Some).ok_or_else(|| Error::argument(name, "is no number"))
+            value.as_f64().map(Some).ok_or_else(|| Error::argument(name, "is not a number"))
         }
     }
 }
@@ -387,25 +387,29 @@ mod tests {
             (
                 Tool::Activate,
                 json!({ "name": name, "start": 5, "end": 6 }),
-                "`start`, `end` are no arguments of this tool, which takes `name`, `lines` (as 40-80), `pattern`",
+                "`start`, `end` are not arguments of this tool, which takes `name`, `lines` (as 40-80), `pattern`",
             ),
             (
                 Tool::Pin,
                 json!({ "name": name, "range": "1-2" }),
-                "`range` is no argument of this tool, which takes `name`, `lines` (as 40-80)",
+                "`range` is not an argument of this tool, which takes `name`, `lines` (as 40-80)",
             ),
             (
                 Tool::Deactivate,
                 json!({ "name": name, "lines": "1-2" }),
-                "`lines` is no argument of this tool, which takes `name`",
+                "`lines` is not an argument of this tool, which takes `name`",
             ),
             (
                 Tool::Read,
                 json!({ "path": "a", "lines": "1-2" }),
-                "`lines` is no argument of this tool, which takes `path`, `offset`, `limit`",
+                "`lines` is not an argument of this tool, which takes `path`, `offset`, `limit`",
             ),
-            (Tool::Activate, json!({ "name": name, "lines": { "from": 1 } }), "`lines` is no text"),
-            (Tool::Activate, json!({ "name": name, "lines": ["1-2", {}] }), "`lines` is no text"),
+            (
+                Tool::Activate,
+                json!({ "name": name, "lines": { "from": 1 } }),
+                "`lines` is not text",
+            ),
+            (Tool::Activate, json!({ "name": name, "lines": ["1-2", {}] }), "`lines` is not text"),
             (Tool::Pin, json!({ "name": name, "pattern": "x" }), ""),
             (Tool::Activate, json!({ "name": name, "start": null, "end": " " }), ""),
             (Tool::Activate, json!({ "name": [name], "lines": [2, 3], "pattern": "x" }), ""),

@@ -289,7 +289,7 @@ impl LiveSession {
     /// it one more cache breakpoint. The changed request is recorded with the newest call.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if `request_json` is no JSON; errors of the store, if the messages are
+    /// `INVALID_ARGUMENT` if `request_json` is not JSON; errors of the store, if the messages are
     /// not ours. The host's own request should then go out.
     pub fn prepare_payload(&mut self, request_json: &str) -> Result<Vec<Patch>> {
         let mut request: Value = serde_json::from_str(request_json)

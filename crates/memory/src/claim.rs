@@ -167,7 +167,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// Whether a text has a word, bounded by what is no part of a name.
+/// Whether a text has a word, bounded by what is not a part of a name.
 pub(super) fn has_word(text: &str, word: &str) -> bool {
     let is_part = |char: char| char.is_alphanumeric() || char == '_';
     memmem::find_iter(text.as_bytes(), word)

@@ -434,7 +434,7 @@ fn named<'de, D: serde::Deserializer<'de>>(
 
 fn check_draft(draft: &Draft) -> Result<()> {
     if !is_markdown_file(&draft.file) {
-        let problem = format!("`{}` is no Markdown file of a memory folder", draft.file);
+        let problem = format!("`{}` is not a Markdown file of a memory folder", draft.file);
         return Err(Error::argument("file", problem));
     }
     if draft.text.trim().is_empty() {

@@ -51,7 +51,7 @@ pub(super) fn missing<'a>(
     }
     let found = open.into_iter().filter(|(_, _, path)| absent.contains(*path));
     let found = found.map(|(page, cite, _)| {
-        let words = format!("`{}` is no file of the project", quote::name(&cite.path));
+        let words = format!("`{}` is not a file of the project", quote::name(&cite.path));
         let finding = MemoryFinding::new(FindingCode::NoSuchFile, words);
         MemoryFinding { line: Some(page.place.line as usize), ..finding }
     });

@@ -147,7 +147,8 @@ impl Picked {
     /// As [`Self::parse`], for a text of this many lines.
     pub fn among<'a>(wanted: &str, lines: u64, line_of: &dyn Fn(u64) -> &'a str) -> Result<Self> {
         let parts = Part::parse(wanted).ok_or_else(|| {
-            let problem = format!("`{wanted}` is no line range such as `40-80`, `390-` or `-50`");
+            let problem =
+                format!("`{wanted}` is not a line range such as `40-80`, `390-` or `-50`");
             Error::argument("lines", problem)
         })?;
         let mut picked = Self::default();
@@ -395,7 +396,7 @@ mod tests {
         assert_eq!(of("1:4-2").cut(&text), "abc\n");
         assert_eq!(of("1:1001-5000, 2").cut(&text), "l\nshort\n");
         assert_eq!(of("1:900").columns, [Columns { line: 1, first: 700, last: 1_001 }]);
-        // What is all of a line, or behind its end, is no part of it.
+        // What is all of a line, or behind its end, is not a part of it.
         for whole in ["2:1-9", "2:1-", "2:7-9", "1:2000-3000"] {
             assert_eq!(of(whole).columns, [], "{whole}");
         }

@@ -125,7 +125,7 @@ impl PlacedCommand {
             // A program name without a slash is looked for in `PATH`.
             let is_path = *place > before || word.redirect.is_some();
             let is_program = *place == before && word.text.contains('/');
-            // A quoted `*` is no pattern, and no name either.
+            // A quoted `*` is not a pattern, and no name either.
             let is_mark = !word.is_plain && !word.text.contains(char::is_alphanumeric);
             !goes && !is_pattern && !is_mark && !word.is_computed && (is_path || is_program)
         });

@@ -229,7 +229,7 @@ pub(super) fn absent(path: &Path) -> FileState {
 /// What exists instead of a regular file.
 fn kind_at(path: &Path) -> &'static str {
     let Ok(kind) = looks::metadata(path).map(|metadata| metadata.file_type()) else {
-        return "it is no regular file";
+        return "it is not a regular file";
     };
     if kind.is_dir() { "it is a folder" } else { special_kind(kind) }
 }
@@ -242,13 +242,13 @@ fn special_kind(kind: FileType) -> &'static str {
         kind if kind.is_fifo() => "it is a FIFO",
         kind if kind.is_socket() => "it is a socket",
         kind if kind.is_block_device() || kind.is_char_device() => "it is a device",
-        _ => "it is no regular file",
+        _ => "it is not a regular file",
     }
 }
 
 #[cfg(not(unix))]
 fn special_kind(_kind: FileType) -> &'static str {
-    "it is no regular file"
+    "it is not a regular file"
 }
 
 #[cfg(unix)]

@@ -238,7 +238,7 @@ mod tests {
         let problem = |mappings: &[MountMapping]| MountMapping::problem(mappings);
         assert_eq!(problem(&[mapping("/w", "/h"), mapping("/w/x", "/h")]), None);
         let relative = problem(&[mapping("workspace", "/h")]).unwrap();
-        assert_eq!(relative, "have the agentPrefix `workspace`, which is no absolute path");
+        assert_eq!(relative, "have the agentPrefix `workspace`, which is not an absolute path");
         let repeated = problem(&[mapping("/w", "/h"), mapping("/w/../w/", "/i")]).unwrap();
         assert_eq!(repeated, "map `/w` twice");
         let blank = MountMapping { filesystem_id: Some(" ".into()), ..mapping("/w", "/h") };

@@ -58,7 +58,7 @@ impl Namespace {
     /// alone, so that two containers never share files by accident.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if a mapping has a prefix that is no absolute path, or two have one
+    /// `INVALID_ARGUMENT` if a mapping has a prefix that is not an absolute path, or two have one
     /// `agentPrefix`.
     pub fn of_agent(
         filesystem_id: &str,

@@ -12,7 +12,7 @@ use files::looks;
 use store::slashed;
 
 /// The problem reported for FIFOs, sockets and devices.
-pub(super) const NOT_A_FILE: &str = "it is no regular file";
+pub(super) const NOT_A_FILE: &str = "it is not a regular file";
 
 /// Options of a walk.
 #[derive(Debug, Clone)]

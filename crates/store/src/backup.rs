@@ -29,7 +29,7 @@ impl Store {
     /// one, it goes on from there.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for what is no place for a file, such as standard output; `NOT_PRIVATE`,
+    /// `INVALID_ARGUMENT` for what is not a place for a file, such as standard output; `NOT_PRIVATE`,
     /// `FILE`; `NO_SPACE`; `STORE_CORRUPT` if the store, and so the copy, is damaged.
     pub fn backup(&self, path: &Path) -> Result<Backup> {
         let upkeep = self.upkeep("`backup`")?;

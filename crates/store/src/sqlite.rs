@@ -233,7 +233,7 @@ impl SqliteBackend {
 fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).map_err(|error| Error::StoreUnavailable {
         path: path.to_owned(),
-        problem: "it is no path".to_owned(),
+        problem: "it is not a path".to_owned(),
         source: Some(error.into()),
     })
 }

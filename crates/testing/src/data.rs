@@ -1,4 +1,4 @@
-//! Where recorded data is, which is no part of the project: in `$PALIMPSEST_DATA`, else in `../shared/data`.
+//! Where recorded data is, which is not a part of the project: in `$PALIMPSEST_DATA`, else in `../shared/data`.
 
 use std::path::{Path, PathBuf};
 

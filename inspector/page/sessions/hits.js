@@ -7,7 +7,7 @@ import { hashOf } from "../routes.js";
 /** @typedef {import("../../../index.js").SearchHit} SearchHit */
 /** @typedef {import("../../protocol.js").Found} Found */
 
-/** What hits are in, where the name of the type is no word. @type {{ [type: string]: string }} */
+/** What hits are in, where the name of the type is not a word. @type {{ [type: string]: string }} */
 const TYPES = { toolcall: "tool call", chat_segment: "segment", system_prompt: "system prompt" };
 /** Types that have a view of their own. */
 const OBJECTS = ["file", "toolcall", "chat_segment"];

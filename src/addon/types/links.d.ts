@@ -26,7 +26,7 @@ export interface Expanded {
   more: boolean;
 }
 
-/** An object that was reached, or a target that is no object. */
+/** An object that was reached, or a target that is not an object. */
 export interface ExpandedNode {
   /** Distance from its root, in relations. */
   depth: number;

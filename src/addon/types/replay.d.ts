@@ -51,7 +51,7 @@ export interface FoundSession {
   path: string;
   /** The name of its transcript. */
   name: string;
-  /** Why it is no session; only where `findSessions` was asked for such files, and never of a session. */
+  /** Why it is not a session; only where `findSessions` was asked for such files, and never of a session. */
   problem?: string;
 }
 

@@ -106,7 +106,7 @@ impl Room {
         json.end()?;
         match value {
             Value::Object(object) => Ok(object),
-            _ => Err(serde_json::Error::custom("it is no object")),
+            _ => Err(serde_json::Error::custom("it is not an object")),
         }
     }
 }

@@ -62,7 +62,7 @@ impl fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 const LINK: &str = "it is a link";
-const NO_FILE: &str = "it is no regular file";
+const NO_FILE: &str = "it is not a regular file";
 
 fn refused(problem: &'static str) -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, Refused(problem))
@@ -276,7 +276,7 @@ impl HeldFolder {
 fn plain(name: &str) -> io::Result<&str> {
     let is_plain =
         !name.is_empty() && ![".", ".."].contains(&name) && !name.contains(['/', '\\', '\0']);
-    if is_plain { Ok(name) } else { Err(refused("its name is no plain name")) }
+    if is_plain { Ok(name) } else { Err(refused("its name is not a plain name")) }
 }
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]

@@ -235,7 +235,7 @@ fn a_handle_is_what_it_meant_to_the_session_that_wrote_it() {
         let found = graph().links(&chat).unwrap();
         let links: Vec<_> =
             found.iter().filter(|link| link.relation.place.line.is_some()).collect();
-        assert_eq!(links.len(), 1, "code is no link");
+        assert_eq!(links.len(), 1, "code is not a link");
         assert_eq!(links[0].target.id, Some(call.envelope.id.clone()));
         let back = graph().backlinks(&call.envelope.id, None).unwrap();
         let from: Vec<&str> = back.iter().map(|link| link.from.as_str()).collect();

@@ -215,7 +215,7 @@ fn edge_cases_of_obsidian_export_read_as_obsidian_reads_them() {
     let trimming = format!("{samples}/issue-188-wikilinks-need-trimming.md");
     assert_eq!(targets(&trimming), vec![at("foo.md"); 12]);
     assert!(read(&trimming).links[8..].iter().all(|link| link.block.as_deref() == Some("abc")));
-    // Case does not count; code and what is not closed is no link.
+    // Case does not count; code and what is not closed is not a link.
     let note = at("pure-markdown-examples.md");
     let mut expected = vec![note; 5];
     expected.extend([at("Uppercased-note.md"), at("_underscored-note.md")]);

@@ -2,7 +2,7 @@
 //! and records the request.
 //!
 //! The first request after a call belongs to that call. Hosts replay requests to keep the cache
-//! warm; a replay is no call and is not recorded. If another extension changed the messages after
+//! warm; a replay is not a call and is not recorded. If another extension changed the messages after
 //! us, the record holds them as they went out, except for text that must not be stored.
 
 use std::collections::HashSet;

@@ -370,7 +370,7 @@ impl Tools<'_> {
         let Some(file @ Subject::File { version: latest, lines, .. }) =
             entry.map(|entry| &entry.subject)
         else {
-            return Err(Error::internal(format!("`{object}` is no file of the session")));
+            return Err(Error::internal(format!("`{object}` is not a file of the session")));
         };
         let path = self.journal.state().shown_path(file.agent_path()).to_owned();
         let (latest, lines) = (latest.clone(), *lines);

@@ -163,7 +163,7 @@ fn refusal(call: Call<'_>, line: &str) -> String {
         _ => "The call did not run",
     };
     format!(
-        "`{line}` is no text of the file: it stands for lines that are not shown here. \
+        "`{line}` is not text of the file: it stands for lines that are not shown here. \
          {done}. Activate it to see them, then give the real lines."
     )
 }

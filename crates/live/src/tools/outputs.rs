@@ -101,7 +101,7 @@ impl Tools<'_> {
             (Some(whole), _) if self.journal.text(object, whole).is_ok() => return Ok(None),
             (Some(_), _) => "the rest is not in this store",
             (None, Some("too_large")) => "the rest is more than `maxOutputBytes` keeps",
-            (None, Some("binary")) => "the rest is no text",
+            (None, Some("binary")) => "the rest is not text",
             (None, Some("differs")) => "the rest does not hold what was shown, and was not kept",
             (None, _) => "the rest was not kept by the host",
         };

@@ -258,7 +258,7 @@ struct Search {
 }
 
 impl Search {
-    /// A pattern that is no regular expression is searched as it stands.
+    /// A pattern that is not a regular expression is searched as it stands.
     fn of(pattern: &str, ignores_case: bool) -> Self {
         let build = |pattern: &str| {
             RegexBuilder::new(pattern).multi_line(true).case_insensitive(ignores_case).build()
@@ -267,7 +267,7 @@ impl Search {
             return Self { regex, ignores_case, remark: None };
         }
         let regex = build(&regex::escape(pattern)).unwrap_or_else(|_| nothing());
-        let remark = Some("searched as plain text, since it is no regular expression");
+        let remark = Some("searched as plain text, since it is not a regular expression");
         Self { regex, ignores_case, remark }
     }
 

@@ -64,7 +64,7 @@ impl Tools<'_> {
         Ok(Err(why + &offer))
     }
 
-    /// The answer to a name that is no object but a path at which no file can be read: `src · no
+    /// The answer to a name that is not an object but a path at which no file can be read: `src · no
     /// text: it is a folder`.
     pub(super) fn no_file(&self, given: &str) -> Option<String> {
         let obstacle = self.workspace.disk.obstacle_given(given)?;

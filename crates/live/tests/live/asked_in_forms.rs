@@ -113,7 +113,7 @@ fn lines_past_the_end_are_answered_with_what_there_is() {
         (json!({ "name": "unread.txt" }), "nothing is named `unread.txt`; near it: `t2`, `f1`"),
         (
             json!({ "name": "t1", "lines": "some" }),
-            "`lines` `some` is no line range such as `40-80`, `390-` or `-50`",
+            "`lines` `some` is not a line range such as `40-80`, `390-` or `-50`",
         ),
     ] {
         let answer = asked(&mut host, &args);
@@ -215,8 +215,8 @@ fn patterns_are_taken_as_they_are() {
     for (pattern, expected) in [
         (" two", "[t1] bash · lines 1-4 of 5\none\n  two (2)\nthree\n".to_owned()),
         ("two ", "[t1] bash · lines 1-4 of 5\none\n  two (2)\nthree\n".to_owned()),
-        ("two(", "[t1] bash · no line matches `two(` (searched as plain text, since it is no regular expression)".to_owned()),
-        ("(2", "[t1] bash · searched as plain text, since it is no regular expression · lines 1-4 of 5\none\n  two (2)\nthree\n".to_owned()),
+        ("two(", "[t1] bash · no line matches `two(` (searched as plain text, since it is not a regular expression)".to_owned()),
+        ("(2", "[t1] bash · searched as plain text, since it is not a regular expression · lines 1-4 of 5\none\n  two (2)\nthree\n".to_owned()),
         ("five", "[t1] bash · in another case · lines 3-5 of 5\nthree\n\nFive six".to_owned()),
         ("three\\n\\nFive", format!("[t1] bash · lines 1-5 of 5\n{all}")),
         ("q*", format!("[t1] bash · lines 1-5 of 5\n{all}")),

@@ -176,7 +176,7 @@ fn link_to_no_utf_8(path: &Path) {
 fn kinds() -> Vec<Kind> {
     let large = "[f1] {name} · no text: its 1,234 bytes are more than the setting `maxTextBytes` allows, 100 bytes";
     let no_file = |name, make, what| {
-        kind(name, make, None, &format!("{{name}} · no text: {what}"), "it is no regular file")
+        kind(name, make, None, &format!("{{name}} · no text: {what}"), "it is not a regular file")
     };
     let in_loop = "{name} · no text: it cannot be read: too many levels of symbolic links";
     let nul = "file name contained an unexpected NUL byte";

@@ -144,7 +144,7 @@ fn a_line_of_the_help_is_refused_as_text_of_a_file() {
     let args = json!({ "path": "a.rs", "edits": [{ "oldText": "line 1 ", "newText": mark }] });
     assert!(host.live.check_write("edit", &args).unwrap().is_some(), "{mark}");
     let fine = json!({ "path": "a.rs", "content": "… 3 lines between (t9:1-3) …" });
-    assert_eq!(host.live.check_write("write", &fine).unwrap(), None, "it is no line of ours");
+    assert_eq!(host.live.check_write("write", &fine).unwrap(), None, "it is not a line of ours");
 }
 
 #[test]

@@ -566,7 +566,7 @@ impl World {
 
 /// The first and last call and the number of steps that a line for folded steps names.
 fn fold_line(line: &str) -> (u32, u32, u64) {
-    let found = FOLD.captures(line).unwrap_or_else(|| panic!("`{line}` is no line for steps"));
+    let found = FOLD.captures(line).unwrap_or_else(|| panic!("`{line}` is not a line for steps"));
     let first = found[1].parse().unwrap();
     let last = found.get(2).map_or(first, |last| last.as_str().parse().unwrap());
     (first, last, found[3].parse().unwrap())

@@ -78,7 +78,7 @@ impl Plan {
                 continue;
             }
             let Some(page) = page_of(text, scope) else {
-                let words = "the text is no entry: it has nothing but a heading or a comment";
+                let words = "the text is not an entry: it has nothing but a heading or a comment";
                 let finding = MemoryFinding::new(FindingCode::Empty, words);
                 self.refused.push(refused(operation, vec![finding]));
                 continue;

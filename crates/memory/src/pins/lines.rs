@@ -132,7 +132,7 @@ impl<'a> Lines<'a> {
         lines
     }
 
-    /// The lines, from 1, in which a name stands that is no number.
+    /// The lines, from 1, in which a name stands that is not a number.
     pub(super) fn saying(&self, name: &str) -> Vec<(u32, u32)> {
         if is_plain(name) {
             let lines = self.with(name).into_iter().filter(|at| has_word(self.all[*at], name));

@@ -80,7 +80,7 @@ fn problem_of(line: &str, error: &serde_json::Error) -> String {
             let said = said.split(" at line ").next().unwrap_or(&said).to_owned();
             format!("is of a form that this version does not know ({said})")
         }
-        _ => "is no JSON".to_owned(),
+        _ => "is not JSON".to_owned(),
     }
 }
 
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(bad.len(), 6, "{bad:?}");
         assert_eq!(bad[0], (2, "is the mark of a merge that nobody finished"));
         assert_eq!(bad[2].0, 6);
-        assert_eq!(bad[3], (7, "is no JSON"));
+        assert_eq!(bad[3], (7, "is not JSON"));
         assert_eq!(bad[5], (9, "breaks off"));
         assert_eq!(appended(&["x".to_owned()], true), b"\nx\n");
     }

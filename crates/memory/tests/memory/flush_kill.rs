@@ -104,7 +104,7 @@ fn a_killed_flush_neither_loses_nor_doubles_an_entry() {
             }
             desk.remember("first entry");
             desk.remember("second entry");
-            assert!(flush_killed_at(desk.root(), step), "{step} is no step");
+            assert!(flush_killed_at(desk.root(), step), "{step} is not a step");
             if numbered_steps_after_begin().contains(&step) {
                 // Whoever ends the flush tells what it wrote.
                 let report = desk.flush_freely();
@@ -141,7 +141,7 @@ fn a_killed_resume_neither_loses_nor_doubles_an_entry() {
                     desk.write("MEMORY.md", before);
                 }
                 desk.remember("an entry");
-                assert!(flush_killed_at(desk.root(), first), "{first} is no step");
+                assert!(flush_killed_at(desk.root(), first), "{first} is not a step");
                 let was_killed = flush_killed_at(desk.root(), second);
                 resumed += usize::from(was_killed && second >= STEPS);
                 let report = desk.flush_freely();

@@ -228,7 +228,7 @@ fn a_pin_tells_of_its_own_file_alone() {
     assert_eq!(problems, [""; 0], "its folder is not known, so only a write looks for it");
     let args = json!({ "path": ".pi/memory/MEMORY.md", "content": "- A: `docs/data.rs`, see `a.rs:3`, too\n" });
     let told = written(&mut memory, &repository.root(), "write", &args);
-    assert!(told.contains("`a.rs` is no file of the project"), "{told}");
+    assert!(told.contains("`a.rs` is not a file of the project"), "{told}");
 }
 
 #[test]
@@ -242,8 +242,8 @@ fn a_cited_file_that_does_not_exist_is_told() {
         let findings = findings.run(some_day()).unwrap().findings;
         findings.iter().map(|one| one.words.clone()).collect::<Vec<_>>()
     };
-    assert_eq!(told("Limit: `src/stroe.rs:1`"), ["`src/stroe.rs` is no file of the project"]);
-    assert_eq!(told("Loader: see lib/gone.js"), ["`lib/gone.js` is no file of the project"]);
+    assert_eq!(told("Limit: `src/stroe.rs:1`"), ["`src/stroe.rs` is not a file of the project"]);
+    assert_eq!(told("Loader: see lib/gone.js"), ["`lib/gone.js` is not a file of the project"]);
     for right in [
         "A: `src/store.rs:1`",
         "B: `src/deep.rs`",
@@ -257,5 +257,5 @@ fn a_cited_file_that_does_not_exist_is_told() {
     repository.write(".pi/memory/MEMORY.md", "- A: a\n- B: `src/stroe.rs:4`\n");
     let warnings = repository.memory().check();
     assert_eq!(warnings[0].code, "NO_SUCH_FILE");
-    assert_eq!(warnings[0].problem, "line 2: `src/stroe.rs` is no file of the project");
+    assert_eq!(warnings[0].problem, "line 2: `src/stroe.rs` is not a file of the project");
 }

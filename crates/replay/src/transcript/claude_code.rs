@@ -25,7 +25,7 @@ const SYNTHETIC: &str = "<synthetic>";
 
 /// Whether a line belongs to a session, and to no session of Qwen Code, whose lines have the same
 /// fields around another message. Lines that only note something, such as a title or a mode, decide
-/// nothing: a file of such lines alone is no session.
+/// nothing: a file of such lines alone is not a session.
 pub(super) fn knows(line: &Line<'_>) -> bool {
     let has = |key: &str| line.object.contains_key(key);
     match line.text_at("type") {

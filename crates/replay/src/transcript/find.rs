@@ -30,7 +30,7 @@ pub struct FoundSession {
     pub path: String,
     /// The name of its transcript.
     pub name: String,
-    /// Why it is no session; `None` for all that are.
+    /// Why it is not a session; `None` for all that are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
@@ -40,7 +40,7 @@ pub struct FoundSession {
 pub struct Found {
     /// The sessions, in order.
     pub sessions: Vec<FoundSession>,
-    /// Files of a folder that are no sessions although their names may be those of some.
+    /// Files of a folder that are not sessions although their names may be those of some.
     pub passed_over: Vec<FoundSession>,
 }
 
@@ -210,7 +210,7 @@ fn kind_of(path: &Path) -> Kind {
     }
     if is_database_name(path) {
         return match begins_as_database(path) {
-            Ok(false) => Kind::Other("is no database".to_owned()),
+            Ok(false) => Kind::Other("is not a database".to_owned()),
             // An unreadable file is taken, so that its error is reported.
             Ok(true) if !database::is_known(path).unwrap_or(true) => {
                 Kind::Other(database::UNKNOWN.to_owned())

@@ -144,7 +144,7 @@ fn has_journal(path: &Path) -> Result<bool, Failure> {
         *found = match fs::symlink_metadata(Path::new(&beside)) {
             Ok(beside) if !beside.is_file() => {
                 let problem =
-                    format!("begins a database with a `{suffix}` that is no regular file");
+                    format!("begins a database with a `{suffix}` that is not a regular file");
                 return Err(Failure::Content(problem));
             }
             Ok(_) => true,

@@ -375,12 +375,12 @@ mod tests {
             (
                 1,
                 vec![
-                    "lines that are no JSON object left out: 2 (first at line 2)".to_owned(),
+                    "lines that are not JSON objects left out: 2 (first at line 2)".to_owned(),
                     "torn last line left out: 1 (line 4)".to_owned(),
                 ]
             )
         );
-        let ended = "lines that are no JSON object left out: 1 (line 2)".to_owned();
+        let ended = "lines that are not JSON objects left out: 1 (line 2)".to_owned();
         assert_eq!(notes_of("{}\n{\"b\"\n"), (1, vec![ended]));
     }
 

@@ -39,7 +39,7 @@ const SHARED_BLOCKS: [&str; 3] = ["text", "thinking", "image"];
 /// Times below this are in seconds.
 const SECONDS: f64 = 1e11;
 
-/// What a file of messages is, by the marks on its lines; `None` if it is no list of messages.
+/// What a file of messages is, by the marks on its lines; `None` if it is not a list of messages.
 ///
 /// # Errors
 /// The line to look at and what is wrong with it.
@@ -59,7 +59,7 @@ pub(super) fn form_of(lines: &[Line<'_>]) -> Option<Result<Format, (u64, String)
         Some(strange) => Some(strange),
         // What is said before the first message is about the file.
         None => lines.iter().skip(1).find(|line| line.text_at("role").is_none()).map(|line| {
-            (line.number, "is no message, and the file is a list of messages".to_owned())
+            (line.number, "is not a message, and the file is a list of messages".to_owned())
         }),
     };
     if let Some(strange) = strange {

@@ -1,7 +1,7 @@
 //! Counts what a reader left out or mended, in order of first occurrence. Plain data.
 
 /// The note about lines that are no JSON.
-pub(super) const UNREAD_LINES: &str = "lines that are no JSON object left out";
+pub(super) const UNREAD_LINES: &str = "lines that are not JSON objects left out";
 
 /// Counts of events.
 #[derive(Debug, Default)]

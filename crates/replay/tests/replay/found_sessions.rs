@@ -145,7 +145,7 @@ fn rows_without_json_are_counted_and_damage_is_an_error() {
     let parts = writer.execute(torn, [&session.name]).unwrap();
     drop(writer);
     let transcript = Transcript::read(Path::new(&session.path)).unwrap();
-    assert_eq!(transcript.notes, [format!("rows that are no JSON object left out: {parts}")]);
+    assert_eq!(transcript.notes, [format!("rows that are not JSON objects left out: {parts}")]);
     let mut bytes = fs::read(&path).unwrap();
     bytes[100..20_000].fill(0xff);
     fs::write(&path, bytes).unwrap();
@@ -181,7 +181,7 @@ fn a_session_in_small_files_is_read_from_its_record() {
     let first = fs::read_dir(&message).unwrap().next().unwrap().unwrap().path();
     fs::write(first, "{ torn").unwrap();
     let transcript = Transcript::read(Path::new(&found[1].path)).unwrap();
-    assert_eq!(transcript.notes, ["files that are no JSON object left out: 1"]);
+    assert_eq!(transcript.notes, ["files that are not JSON objects left out: 1"]);
 }
 
 #[test]

@@ -235,7 +235,7 @@ fn long_entries_are_decompressed_and_damaged_ones_counted() {
         damaged.notes,
         [
             "entries that cannot be decompressed left out: 1 (line 4)",
-            "rows that are no JSON object left out: 1 (line 5)",
+            "rows that are not JSON objects left out: 1 (line 5)",
             "calls without a result left out: 1",
             "empty messages of the assistant left out: 1",
         ]

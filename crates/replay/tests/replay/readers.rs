@@ -326,7 +326,7 @@ fn lists_of_other_forms_are_refused_with_what_is_strange() {
             vec![message("assistant", json!([{ "type": "tool-call", "toolCallId": "c" }]))],
         ),
         (
-            "is no message",
+            "is not a message",
             vec![
                 message("user", json!("Hi.")),
                 json!({ "event": "tool", "output": "out" }),

@@ -197,11 +197,11 @@ fn mounts_are_checked_and_are_the_users_alone() {
         let refusal = Folders::new(Some(&json!({ "mounts": mounts }).to_string()), None).refusal();
         refusal.split_once(": ").unwrap().1.to_owned()
     };
-    insta::assert_snapshot!(wrong(mount("w")), @"`mounts` have the agentPrefix `w`, which is no absolute path");
+    insta::assert_snapshot!(wrong(mount("w")), @"`mounts` have the agentPrefix `w`, which is not an absolute path");
     insta::assert_snapshot!(wrong(json!([mount("/w")[0], mount("/w/")[0]])), @"`mounts` map `/w` twice");
     insta::assert_snapshot!(wrong(json!([mount("/w")[0], { "agent": "/w" }])), @r#"`mounts` has the entry 2, `{"agent":"/w"}`, which is refused: unknown field `agent`, expected one of `agentPrefix`, `canonicalPrefix`, `filesystemId`, `clientPrefix`"#);
     insta::assert_snapshot!(wrong(json!([{ "agentPrefix": "/w" }])), @r#"`mounts` has the entry 1, `{"agentPrefix":"/w"}`, which lacks the key `canonicalPrefix`"#);
-    insta::assert_snapshot!(wrong(json!(["/w:/h"])), @r#"`mounts` has the entry 1, `"/w:/h"`, which is no object"#);
+    insta::assert_snapshot!(wrong(json!(["/w:/h"])), @r#"`mounts` has the entry 1, `"/w:/h"`, which is not an object"#);
     insta::assert_snapshot!(wrong(json!("/w:/h")), @r#"`mounts` must be a list of mount mappings, is `"/w:/h"`"#);
     let refusal = Folders::new(None, Some(r#"{"sandbox": "b", "mounts": []}"#)).refusal();
     assert_eq!(refusal.matches("may be set in the user's settings only").count(), 2);
@@ -214,9 +214,9 @@ fn a_wrong_glob_is_named_by_its_entry() {
         let refusal = Folders::new(Some(&text), None).refusal();
         refusal.split_once(": ").unwrap().1.to_owned()
     };
-    insta::assert_snapshot!(wrong(json!(["*.a", "[b"])), @r#"`exclude` has the entry 2, `"[b"`, which is no glob: unclosed character class; missing ']'"#);
+    insta::assert_snapshot!(wrong(json!(["*.a", "[b"])), @r#"`exclude` has the entry 2, `"[b"`, which is not a glob: unclosed character class; missing ']'"#);
     insta::assert_snapshot!(wrong(json!(["*.a", " "])), @r#"`exclude` has the entry 2, `" "`, which is empty"#);
-    insta::assert_snapshot!(wrong(json!(["*.a", 3])), @"`exclude` has the entry 2, `3`, which is no string");
+    insta::assert_snapshot!(wrong(json!(["*.a", 3])), @"`exclude` has the entry 2, `3`, which is not a string");
     insta::assert_snapshot!(wrong(json!("*.a")), @r#"`exclude` must be a list of globs, or `null`, is `"*.a"`"#);
 }
 
@@ -303,9 +303,9 @@ fn an_address_with_a_secret_is_refused_without_showing_it() {
     insta::assert_snapshot!(refusal("http://box/#hidden"), @"`xtdbUrl` is `http://box/#…`, which has to end with a host, a port or a path");
     insta::assert_snapshot!(refusal("http://me:hid@den:hidden@box"), @"`xtdbUrl` is `http://…@box`, which holds a name or password; a token belongs into a file of its own");
     insta::assert_snapshot!(refusal("ftp://me:hidden@box"), @"`xtdbUrl` is `ftp://…@box`, which has to begin with `http://` or `https://`");
-    insta::assert_snapshot!(refusal("http://me:hidden@box:99999999"), @"`xtdbUrl` is `http://…@box:99999999`, which is no address of a server: invalid port number");
+    insta::assert_snapshot!(refusal("http://me:hidden@box:99999999"), @"`xtdbUrl` is `http://…@box:99999999`, which is not an address of a server: invalid port number");
     insta::assert_snapshot!(refusal("box:3000"), @"`xtdbUrl` is `box:3000`, which has to begin with `http://` or `https://`");
-    insta::assert_snapshot!(refusal(""), @"`xtdbUrl` is ``, which is no address of a server: relative URL without a base");
+    insta::assert_snapshot!(refusal(""), @"`xtdbUrl` is ``, which is not an address of a server: relative URL without a base");
     let number = Folders::new(Some(r#"{"xtdbUrl": 3000}"#), None).refusal();
     assert!(number.ends_with("`xtdbUrl` must be an address that begins with `http://` or `https://`, or `null`, is `3000`"));
 }

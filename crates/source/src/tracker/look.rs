@@ -58,7 +58,7 @@ pub(super) fn look(path: &Path, opens: bool, device: Option<u64>) -> Look {
         return Look::Unclear("a link stands in its place".to_owned());
     }
     if !metadata.is_file() {
-        return Look::Unclear("it is no regular file".to_owned());
+        return Look::Unclear("it is not a regular file".to_owned());
     }
     if opens {
         match looks::open(path, file::open_without_waiting) {
@@ -168,8 +168,8 @@ mod tests {
             other => panic!("{name}: {other:?}"),
         };
         assert_eq!(words("loop"), "a link stands in its place");
-        assert_eq!(words("fifo"), "it is no regular file");
-        assert_eq!(words(""), "it is no regular file");
+        assert_eq!(words("fifo"), "it is not a regular file");
+        assert_eq!(words(""), "it is not a regular file");
         // A loop above the file.
         assert!(!words("loop/under").is_empty());
     }

@@ -181,7 +181,10 @@ fn links_are_not_followed_and_only_regular_files_are_opened() {
     let report = folder.index_with(&["v"], false);
     assert_eq!(folder.outcomes(&report), listed(&[("v/a.md", "created")]));
     let skipped: Vec<_> = report.skipped.iter().map(|found| found.problem.as_str()).collect();
-    assert_eq!(skipped, ["it is a link", "it is no regular file", "it is a link", "it is a link"]);
+    assert_eq!(
+        skipped,
+        ["it is a link", "it is not a regular file", "it is a link", "it is a link"]
+    );
     // A path that is given is followed.
     let report = folder.index_with(&["v/dir"], false);
     assert_eq!(report.files[0].path, outside.path("secret.md"));

@@ -377,8 +377,8 @@ fn a_file_replaced_by_a_link_or_fifo_is_orphaned_until_back() {
         words,
         [
             "orphaned a: a link stands in its place",
-            "orphaned b: it is no regular file",
-            "orphaned c: it is no regular file",
+            "orphaned b: it is not a regular file",
+            "orphaned c: it is not a regular file",
         ]
     );
     assert_eq!(files.content("a").as_deref(), Some("one"), "what was known stands");

@@ -274,7 +274,7 @@ impl<'a, W: Write> Export<'a, W> {
 
     fn line(&mut self, line: &Line<'_>) -> Result<()> {
         let mut text = serde_json::to_vec(line)
-            .map_err(|error| Error::internal(format!("a line is no JSON: {error}")))?;
+            .map_err(|error| Error::internal(format!("a line is not JSON: {error}")))?;
         text.push(b'\n');
         self.hasher.update(&text);
         self.report.lines += 1;

@@ -129,7 +129,7 @@ impl Merge<'_> {
     pub(super) fn store_as(&self, put: &mut Put, id: &ObjectId, placed: &Placed) -> Result<()> {
         let mark = id.as_str().rsplit_once(SEPARATOR).map(|(_, mark)| mark);
         let (Some(mark), Place::Archive(version)) = (mark, placed.place) else {
-            return Err(Error::internal(format!("`{id}` is no copy")));
+            return Err(Error::internal(format!("`{id}` is not a copy")));
         };
         for name in ["chat_ref", "session_ref"] {
             if let Some(Value::String(partner)) = put.fields.get(name) {

@@ -403,7 +403,7 @@ fn line_of<T: DeserializeOwned>(lines: &Lines<'_>) -> Result<T> {
 }
 
 fn header(lines: &Lines<'_>) -> Result<Header> {
-    let not_ours = || lines.malformed("is no header of an archive");
+    let not_ours = || lines.malformed("is not a header of an archive");
     let value = Value::Object(object(lines)?.map_err(|_| not_ours())?);
     if value["kind"] != "header" || value["format"] != FORMAT {
         return Err(not_ours());

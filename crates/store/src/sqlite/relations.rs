@@ -79,7 +79,7 @@ fn statement(Point { condition: at, .. }: &Point, condition: &str) -> String {
 fn placed(row: &Row<'_>) -> Step<PlacedRelation> {
     let number: u8 = row.get(3)?;
     let kind = RelationKind::numbered(number)
-        .ok_or_else(|| Failure::damaged(format!("{number} is no kind of relation")))?;
+        .ok_or_else(|| Failure::damaged(format!("{number} is not a kind of relation")))?;
     let json = relation_data::whole(str_ref(row, 5)?, str_ref(row, 4)?)?;
     let Data { written, place } = serde_json::from_str(&json).map_err(Failure::damaged)?;
     Ok(PlacedRelation {

@@ -192,7 +192,7 @@ fn envelope(row: &Row<'_>) -> Step<Envelope> {
 
 pub(super) fn kind(row: &Row<'_>, column: usize) -> Step<ObjectType> {
     let name = str_ref(row, column)?;
-    let unknown = || Failure::damaged(format!("`{name}` is no object type"));
+    let unknown = || Failure::damaged(format!("`{name}` is not an object type"));
     ObjectType::parse(name).ok_or_else(unknown)
 }
 

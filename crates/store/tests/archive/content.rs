@@ -159,7 +159,7 @@ fn an_archive_that_is_wrong_in_one_line_leaves_nothing_behind() {
     };
     for (line, wrong, problem) in [
         (1, Vec::new(), "is empty"),
-        (1, b"{}\n".to_vec(), "is no header"),
+        (1, b"{}\n".to_vec(), "is not a header"),
         (1, change(1, "\"version\":1", "\"version\":2"), "format version 2"),
         (content, change(content, "a() {}", "b() {}"), "hashes to"),
         (version, change(version, "\"fs\"", "\"other\""), "identity"),

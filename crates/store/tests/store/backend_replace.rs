@@ -63,7 +63,8 @@ fn a_turn_of_replacements_applies_as_a_whole_or_not_at_all() {
         let nameless = Replacement::Nameless { id: first.envelope.id.clone() };
         let unknown = Replacement::Forgotten { id: ObjectId::new("unknown") };
         let banned = [Hash::of("other")];
-        let refused = upkeep.replace(&[forgotten(), unknown], &banned).unwrap_err();
+        // The refused one first: a turn that takes long ends after the first.
+        let refused = upkeep.replace(&[unknown, forgotten()], &banned).unwrap_err();
         assert_eq!(refused.code(), "INVALID_ARGUMENT");
         let changed = put(file("/a"), "other", Expected::Any);
         backend.commit(&[op(changed)], T).unwrap();

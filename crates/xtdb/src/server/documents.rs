@@ -355,7 +355,7 @@ impl Reader<'_> {
     fn envelope(&self) -> Result<Envelope> {
         let kind: String = self.require("type")?;
         let Some(kind) = ObjectType::parse(&kind) else {
-            return Err(self.broken(format!("has the type `{kind}`, which is no object's")));
+            return Err(self.broken(format!("has the type `{kind}`, which is not an object's")));
         };
         let source: Option<Source> = self.optional("source")?;
         let id = ObjectId::new(id_of(self.document));

@@ -76,7 +76,7 @@ fn a_call_that_a_tool_is_asked_to_make_is_that_call() {
     let call = Call::new("tool_call", &exec);
     assert_eq!((call.command().as_deref(), call.folder()), (Some("rm a"), Some("/w")));
     assert!(call.may_have_changed_unnamed_files());
-    assert_eq!(call.command_argument(), None, "it is no argument of the tool that is asked");
+    assert_eq!(call.command_argument(), None, "it is not an argument of the tool that is asked");
     // Other tools have arguments of these names too.
     assert_eq!(Call::new("automations", &exec).kind(), ToolKind::Other);
 }

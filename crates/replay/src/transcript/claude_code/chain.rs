@@ -47,7 +47,7 @@ struct Tree<'a> {
     nodes: Vec<Node<'a>>,
     /// The parent of each line, if it is in the file before the line.
     parents: Vec<Option<usize>>,
-    /// The nearest line above each that is no note.
+    /// The nearest line above each that is not a note.
     anchors: Vec<Option<usize>>,
     /// Whether each line is a note, from which, or from notes above it, several messages follow.
     is_shared: Vec<bool>,

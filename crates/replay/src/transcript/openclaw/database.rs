@@ -158,7 +158,7 @@ fn session(foreign: &Foreign, id: &str, notes: &mut Notes) -> Result<Session<'st
         check(&room)?;
         match read {
             Ok((object, _)) => lines.push(Line { number, text: None, object }),
-            Err(_) => notes.count_at("rows that are no JSON object left out", number),
+            Err(_) => notes.count_at("rows that are not JSON objects left out", number),
         }
     }
     Ok(Session::of(lines))

@@ -97,7 +97,7 @@ fn object(
     let read = object_of(data, room);
     check(room)?;
     let Ok((mut object, _)) = read else {
-        notes.count("rows that are no JSON object left out");
+        notes.count("rows that are not JSON objects left out");
         return Ok(None);
     };
     object.insert("id".to_owned(), id.into());

@@ -56,7 +56,7 @@ fn objects(folder: &Path, notes: &mut Notes) -> Vec<Map<String, Value>> {
         let text = String::from_utf8_lossy(&bytes);
         match object_of(&text, &Room::for_file(text.len())).ok() {
             Some((object, _)) => found.push(object),
-            None => notes.count("files that are no JSON object left out"),
+            None => notes.count("files that are not JSON objects left out"),
         }
     }
     found

@@ -90,7 +90,7 @@ fn pass(
         (None, Err(error)) => Err(ops.failure.take().unwrap_or_else(|| {
             let is_cut = error.is_eof();
             let problem =
-                if is_cut { "is cut off".to_owned() } else { format!("is no log ({error})") };
+                if is_cut { "is cut off".to_owned() } else { format!("is not a log ({error})") };
             let again = if is_cut { Again::AtOnce } else { Again::Never };
             Failure::sent(failure::unreadable(&http.limits.url, problem), again)
         })),

@@ -69,7 +69,7 @@ impl TxOp<'_> {
         match self {
             Self::Put(document) => match document.get("xt/id") {
                 Some(Value::String(id)) => Ok(id),
-                Some(_) => Err(wrong("has a document with an `xt/id` that is no text")),
+                Some(_) => Err(wrong("has a document with an `xt/id` that is not text")),
                 None => Err(wrong("has a document without `xt/id`")),
             },
             Self::Match(id, _) | Self::Delete(id) | Self::Evict(id) => Ok(id),

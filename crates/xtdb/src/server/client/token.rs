@@ -31,7 +31,7 @@ impl Token {
         let read = file.take(MAX_LENGTH as u64 + 1_000).read_to_string(&mut text);
         if let Err(source) = read {
             if source.kind() == std::io::ErrorKind::InvalidData {
-                return Err(wrong(path, "is no text"));
+                return Err(wrong(path, "is not text"));
             }
             return Err(unreadable(source));
         }
