@@ -46,7 +46,8 @@ impl Store {
         all.sort_by_key(|version| {
             let is_own = version.envelope.id == *id;
             let is_latest = is_own && latest.as_ref() == Some(&written(version));
-            (is_latest, written(version), version.content.is_some(), is_own)
+            let (time, store, tx_id, hash) = written(version);
+            (is_latest, time, store, tx_id, version.content.is_some(), is_own, hash)
         });
         all.reverse();
         Ok(all)
