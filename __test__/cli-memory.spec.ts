@@ -99,7 +99,7 @@ test("recall explains an empty result in words and as JSON", () => {
   at.write(index, "- a needle\n");
   expect(at.run("memory", "recall", "haystack")).toMatchObject({
     status: 0,
-    stdout: "no_match: all that was asked for was searched, and holds nothing of it.\n",
+    stdout: "no_match: everything asked for was searched, and nothing in it matches.\n",
   });
   const unavailable = at.run("memory", "recall", "haystack", "--sessions");
   expect(unavailable.status).toBe(1);

@@ -137,7 +137,9 @@ test("figures are short, and small ones are not rounded to zero", () => {
 
 test("where it is off there is a way to turn it on", () => {
   expect(offBySettings("/a").turnOn).toContain("`/a/palimpsest.json`");
-  expect(offByError(Object.assign(new Error("gone"), { code: "FORGOTTEN" })).why).toBe("you had it forgotten");
+  expect(offByError(Object.assign(new Error("gone"), { code: "FORGOTTEN" })).why).toBe(
+    "you had this session forgotten",
+  );
   const { why, turnOn } = offByError(Object.assign(new Error("odd"), { code: "FILE", hint: "look" }));
   expect({ why, turnOn }).toEqual({ why: "odd (FILE); hint: look", turnOn: "put that right, then `/context on`" });
   const noAddon = Object.assign(new Error("not built"), { code: "NO_ADDON" });

@@ -195,13 +195,13 @@ test("members see the figures and objects of their conversation", async () => {
   const said = (line: string) => typed(onTelegram(member, "group:-1001"), "group", group, line);
   expect(await said("status")).toMatch(/^window/m);
   expect(await said("status")).not.toContain("notice");
-  expect(await typed(onTelegram(owner, "group:-1001"), "group", group, "status")).toContain("not yours alone");
+  expect(await typed(onTelegram(owner, "group:-1001"), "group", group, "status")).toContain("others take part in this");
   expect(await said("objects")).toContain("plan.md");
   expect(await said("show plan.md")).toBe("the plan is public now");
   expect(await said("history plan.md")).toMatch(/^latest[^\n]*$/);
   expect(await said("show plan.md@-1")).toMatch(/met no/);
-  expect(await said("off")).toBe("`/palimpsest off` is the owner's.");
-  expect(await said("memory import claude")).toBe("`/palimpsest memory import` is the owner's.");
+  expect(await said("off")).toBe("Only the owner can use `/palimpsest off`.");
+  expect(await said("memory import claude")).toBe("Only the owner can use `/palimpsest memory import`.");
   expect(await said(`memory recall --sessions ${secret}`)).toMatch(/^`--sessions` is for the owner/);
   const help = await said("help");
   expect(help).not.toContain("settings");
@@ -310,7 +310,7 @@ test("the owner turns it off and on for a group in private", async () => {
   plugin.begin("group", group, []);
   await plugin.sessions.close("group");
   expect(await inGroup("status")).toBe("Palimpsest is off in this session.");
-  expect(await inGroup("on")).toBe("`/palimpsest on` is the owner's.");
+  expect(await inGroup("on")).toBe("Only the owner can use `/palimpsest on`.");
   expect(await inPrivate("on telegram:group:-1001")).toContain("is on in");
   expect(await inGroup("status")).toMatch(/^window/m);
 });
@@ -337,7 +337,7 @@ test("another writer makes the owner's session a shared one", async () => {
   await expect
     .poll(() => plugin.sessions.choiceOf("desk"))
     .toMatchObject({ strangers: [expect.stringContaining("222")] });
-  expect(await typed(operator, "desk", key, "memory traces")).toContain("not yours alone");
+  expect(await typed(operator, "desk", key, "memory traces")).toContain("others take part in this");
   const both = { ...withTelegram, commands: { ownerAllowFrom: ["telegram:111", "telegram:222"] } };
   plugin.authority.configure(...madeUpHost(both));
   expect(await turn("desk", key)).toContain(secret);

@@ -10,7 +10,7 @@
  * @typedef {"owner" | "member" | "stranger"} Sender
  *
  * What a command or an option is declared to do: `read`: it shows nothing but the conversation's own. `change`: it changes nothing but
- * that. Without either it is for the owner, in a conversation of their own.
+ * that. Without either it works only for the owner, in a private conversation.
  * @typedef {"read" | "change"} May
  *
  * @typedef {{ conversation: Conversation, sender: Sender }} Asked

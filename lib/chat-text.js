@@ -7,7 +7,7 @@ const delimiter = "--- ";
 
 /**
  * @typedef {{ [member: string]: unknown, type?: string }} Block
- * @typedef {{ turn?: number, message?: { [member: string]: unknown, role?: string }, content?: { object?: string, lines?: { first: number, last: number } } }} Item
+ * @typedef {{ turn?: number, message?: { [member: string]: unknown, role?: string }, content?: { object?: string, lines?: [first: number, last: number] } }} Item
  */
 
 /** The text of a message as the chat has it. @param {string} json */
@@ -30,7 +30,7 @@ export function chatText(json) {
 
 /** @param {Item} item @param {{ [member: string]: unknown }} message */
 function result({ content }, message) {
-  const lines = content?.lines === undefined ? "" : ` lines ${content.lines.first}-${content.lines.last}`;
+  const lines = content?.lines === undefined ? "" : ` lines ${content.lines.join("-")}`;
   const output = content?.object === undefined ? [] : [`${content.object}${lines}`];
   const words = [message.toolCallId, message.toolName, message.isError === true ? "fail" : "ok", ...output];
   const shown = message.content === null || message.content === undefined ? "" : texts(message.content).join("\n");

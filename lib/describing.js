@@ -14,30 +14,27 @@
 const tries = 5;
 
 /** Fields that say what the object is, and are not a person's. */
-const own = new Set(
-  [
-    "file_type",
-    "char_count",
-    "size_bytes",
-    "no_content",
-    "partial",
-    "shown",
-    "moved_from",
-    "chat_ref",
-    "session_ref",
-  ].concat([
-    "tool",
-    "args",
-    "args_display",
-    "status",
-    "position",
-    "file_refs",
-    "diff",
-    "provider_call_id",
-    "full_output",
-    "turns",
-  ]),
-);
+const own = new Set([
+  "file_type",
+  "char_count",
+  "size_bytes",
+  "no_content",
+  "partial",
+  "shown",
+  "moved_from",
+  "chat_ref",
+  "session_ref",
+  "tool",
+  "args",
+  "args_display",
+  "status",
+  "position",
+  "file_refs",
+  "diff",
+  "provider_call_id",
+  "full_output",
+  "turns",
+]);
 
 /**
  * Describes an object; returns its ID. Rejects with `INVALID_ARGUMENT`, and as `Store.get` and `Store.put`.

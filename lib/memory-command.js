@@ -108,7 +108,7 @@ export const memoryParts = new Map(
       flush: { may: "change", usage: "", summary: "check what waits, and write it", indent: 0, run: flush },
       verify: {
         usage: "",
-        summary: "make the page tables anew; list what is invalid, and pages whose cited files changed",
+        summary: "rebuild the page tables; list what is invalid, and pages whose cited files changed",
         indent: 0,
         run: verify,
       },

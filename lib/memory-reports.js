@@ -49,8 +49,8 @@ export function recallText({ reason, hits, problems }) {
   const why = {
     ok: [],
     weak: ["weak: this has words of the question, and hardly answers it."],
-    no_match: ["no_match: all that was asked for was searched, and holds nothing of it."],
-    malformed: ["malformed: the search makes no sense."],
+    no_match: ["no_match: everything asked for was searched, and nothing in it matches."],
+    malformed: ["malformed: the search cannot be understood."],
     denied: ["denied: what was asked for may not be looked at."],
     unavailable: ["unavailable: not all that was asked for could be searched."],
     backend_error: ["backend_error: the store failed."],
@@ -115,7 +115,7 @@ export function staleText(found, command) {
         case "old":
           return `  neither confirmed nor used for ${plural(doubt.days, "day")}`;
         case "checked_by_model":
-          return `  the model checked it on ${doubt.day}: its mark went, and nobody confirmed it`;
+          return `  the model checked it on ${doubt.day} and its mark was removed; nobody has confirmed it`;
         case "never_used":
           return `  never used in ${plural(doubt.days, "day")}`;
         default:
@@ -173,7 +173,7 @@ export function importText({ items, files, findings }, applied, command) {
   const taken = items.filter(({ verdict }) => verdict === "take").length;
   const last =
     taken === 0
-      ? "Nothing new is there."
+      ? "There is nothing new."
       : applied
         ? `${taken} are staged: \`${command} flush\` writes them.`
         : `Nothing was changed. With \`--apply\` the ${taken} to take are staged.`;

@@ -206,7 +206,8 @@ export function flushText(done, command) {
         `${scope}: ${id} is refused: ${reason ?? "no reason given"} · ${shortened(text)}`,
     ),
     ...held.map(
-      ({ id, scope, text, reason }) => `${scope}: ${id} waits on: ${reason ?? "no reason given"} · ${shortened(text)}`,
+      ({ id, scope, text, reason }) =>
+        `${scope}: ${id} still waits: ${reason ?? "no reason given"} · ${shortened(text)}`,
     ),
     ...[...new Set(proposed.map(({ scope }) => scope))].map((of) => {
       const number = proposed.filter(({ scope }) => scope === of).length;

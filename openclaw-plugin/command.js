@@ -48,7 +48,7 @@ import { turnedOff } from "./sessions.js";
 const command = "/palimpsest";
 
 /** Why the owner has less here than elsewhere. */
-const notAlone = "this conversation is not yours alone: your memory and your other sessions are not for it";
+const notAlone = "others take part in this conversation: your memory and your other sessions are kept out of it";
 
 /** By name, in the order of the help. @type {ReadonlyMap<string, Part>} */
 export const parts = new Map(
@@ -143,7 +143,7 @@ export async function runCommand(plugin, ctx) {
     }
     asked = await askedBy(plugin, ctx, sessionId);
     if (asked.sender === "stranger" || (asked.sender === "member" && !isAllowed(asked, "read"))) {
-      return "What Palimpsest does here is for the owner alone.";
+      return "Only the owner can use Palimpsest here.";
     }
     const { name = "status", given } = typedIn(ctx.args ?? "");
     const part = parts.get(name);
@@ -185,11 +185,11 @@ async function askedBy({ sessions, authority }, ctx, sessionId) {
 function refusal(asked, typed, part, given) {
   if (!isAllowed(asked, part.may)) {
     return asked.sender === "owner"
-      ? `\`${typed}\` is for a conversation of your own: this one is not yours alone.`
-      : `\`${typed}\` is the owner's.`;
+      ? `\`${typed}\` works only in a private conversation: others take part in this one.`
+      : `Only the owner can use \`${typed}\`.`;
   }
   const option = refusedOption(asked, part, given);
-  return option === undefined ? undefined : `\`${option}\` is for the owner, in a conversation of their own.`;
+  return option === undefined ? undefined : `\`${option}\` works only for the owner, in a private conversation.`;
 }
 
 /** What those hear of an error who may not see what is the owner's: of ours nothing but that it is there. @param {Plugin} plugin @param {unknown} error */

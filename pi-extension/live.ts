@@ -292,7 +292,7 @@ export function offBySettings(agentDir: string): Off {
 export function offByError(error: unknown): Off {
   if (isForgotten(error)) {
     return {
-      why: "you had it forgotten",
+      why: "you had this session forgotten",
       turnOn: "a new session, since nothing of a forgotten one is stored again",
     };
   }

@@ -134,8 +134,8 @@ describe("in a running gateway", () => {
 
   test("a group sees its figures, and the owner cannot stop that", async () => {
     expect(await typed(member, group, "status")).toMatch(/^window/m);
-    expect(await typed(member, group, "off")).toContain("is the owner's");
-    expect(await typed(owner, group, "off")).toContain("not yours alone");
+    expect(await typed(member, group, "off")).toContain("Only the owner can use");
+    expect(await typed(owner, group, "off")).toContain("others take part in this");
     expect(await typed(member, group, "status")).toMatch(/^window/m);
   });
 

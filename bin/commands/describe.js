@@ -3,6 +3,7 @@ import { describeObject } from "../../lib/describing.js";
 import { text, UsageError } from "../lib/arguments.js";
 import { write, writeJson } from "../lib/output.js";
 import { forNames, givenName, handleOption, withStore } from "../lib/store.js";
+import { shownAsTyped } from "../lib/table.js";
 
 /** @type {import("../lib/arguments.js").Command} */
 export const describe = {
@@ -43,7 +44,7 @@ export const describe = {
         if (given.json) {
           return writeJson({ id, fields });
         }
-        await write(`${id} is described\n`);
+        await write(`${shownAsTyped(id, given.positionals[0])} is described\n`);
       },
       { access: "write", needed: forNames },
     );

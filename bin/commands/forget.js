@@ -3,7 +3,7 @@ import { plural } from "../../lib/describe.js";
 import { write, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { findObject, forNames, withStore } from "../lib/store.js";
-import { pairs, shownId, writeTable } from "../lib/table.js";
+import { pairs, shownBytes, shownId, writeTable } from "../lib/table.js";
 import { waiting } from "./gc.js";
 
 /** Other objects that are listed for people; `--json` has all. */
@@ -50,11 +50,13 @@ async function print(report) {
       versions: report.versions,
       items: report.items,
       contents: report.contents,
-      "bytes of text": report.textBytes,
+      text: shownBytes(report.textBytes),
       "lines replaced in": plural(report.rewritten.length, "other object"),
       ...(report.emptied.length > 0 && { "text of": plural(report.emptied.length, "file") }),
       ...(report.kept.length > 0 && { "kept, known elsewhere": plural(report.kept.length, "object") }),
-      ...(collected && { "bytes of the store": `${collected.bytesBefore} before, ${collected.bytesAfter} now` }),
+      ...(collected && {
+        store: `${shownBytes(collected.bytesBefore)} before, ${shownBytes(collected.bytesAfter)} now`,
+      }),
     }),
   );
   if (holders.length > 0) {

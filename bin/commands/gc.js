@@ -2,7 +2,7 @@
 import { write, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { withStore } from "../lib/store.js";
-import { pairs } from "../lib/table.js";
+import { pairs, shownBytes } from "../lib/table.js";
 
 /** What to do where the file of an earlier version keeps its free pages. */
 export const waiting =
@@ -32,9 +32,9 @@ export const gc = {
         await write(
           pairs({
             [dryRun ? "contents that would go" : "contents gone"]: found.contents,
-            "bytes of these": found.contentBytes,
-            "bytes of the store before": found.bytesBefore,
-            [dryRun ? "bytes after, at most" : "bytes now"]: found.bytesAfter,
+            "their text": shownBytes(found.contentBytes),
+            "store before": shownBytes(found.bytesBefore),
+            [dryRun ? "store after, at most" : "store now"]: shownBytes(found.bytesAfter),
           }),
         );
         await write(

@@ -2,6 +2,7 @@
 import { UsageError } from "../lib/arguments.js";
 import { write, writeJson } from "../lib/output.js";
 import { findObject, forNames, givenName, handleOption, withStore } from "../lib/store.js";
+import { shownAsTyped } from "../lib/table.js";
 
 /** @type {import("../lib/arguments.js").Command} */
 export const name = {
@@ -34,7 +35,7 @@ export const name = {
         if (given.json) {
           return writeJson({ id, nickname, removed: remove });
         }
-        await write(`${id} is ${remove ? "no longer " : ""}named ${nickname}\n`);
+        await write(`${shownAsTyped(id, remove ? id : first)} is ${remove ? "no longer " : ""}named ${nickname}\n`);
       },
       { access: "write", needed: forNames },
     );

@@ -2,7 +2,7 @@
 import { write, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { withStore } from "../lib/store.js";
-import { pairs } from "../lib/table.js";
+import { pairs, shownBytes } from "../lib/table.js";
 
 /** @type {import("../lib/arguments.js").Command} */
 export const stats = {
@@ -29,10 +29,10 @@ export const stats = {
           versions: found.versions,
           items: found.items,
           contents: found.contents,
-          "bytes of text": found.plainBytes,
-          "bytes of the file": found.fileBytes,
-          "bytes of the write-ahead log": found.logBytes,
-          "bytes free": found.freeBytes,
+          text: shownBytes(found.plainBytes),
+          file: shownBytes(found.fileBytes),
+          "write-ahead log": shownBytes(found.logBytes),
+          "free in the file": shownBytes(found.freeBytes),
           "oldest transaction": found.oldest ? `${found.oldest.txId}, ${found.oldest.time}` : "none",
           "newest transaction": found.newest ? `${found.newest.txId}, ${found.newest.time}` : "none",
         }),

@@ -42,7 +42,11 @@ export async function printError(error, json, asked) {
     return;
   }
   const lines = [`palimpsest: ${code === "INTERNAL" ? message : oneLine(message)}`];
-  lines.push(...causes.map((cause) => `caused by: ${oneLine(cause)}`));
+  // What the system says of a file that is not there adds nothing.
+  const telling = causes.filter(
+    (cause) => !(message.endsWith(": there is no such file") && /^No such file/.test(cause)),
+  );
+  lines.push(...telling.map((cause) => `caused by: ${oneLine(cause)}`));
   if (hint !== undefined) {
     lines.push(`hint: ${hint}`);
   }

@@ -1,4 +1,6 @@
 // Rows of text: on a terminal aligned under headings, else separated by tabs, complete and without headings, for other tools.
+
+import { plural } from "../../lib/describe.js";
 import { line } from "../../lib/terminal.js";
 import { age, cut, shortCount } from "../../lib/words.js";
 import { isTerminal, styled, write } from "./output.js";
@@ -83,6 +85,28 @@ export function shownTime(time) {
  */
 export function shownFigure(figure) {
   return isTerminal() && figure >= 0 ? shortCount(figure) : String(Math.round(figure));
+}
+
+/**
+ * A size: on a terminal `152 kB`, of 1,000 bytes; else bytes alone.
+ * @param {number} bytes
+ */
+export function shownBytes(bytes) {
+  if (!isTerminal()) {
+    return String(bytes);
+  }
+  const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), 3);
+  const size = bytes / 1000 ** power;
+  return power === 0 ? plural(bytes, "byte") : `${size.toFixed(size < 10 ? 1 : 0)} ${["kB", "MB", "GB"][power - 1]}`;
+}
+
+/**
+ * What a person typed for an object, on a terminal; else the object's ID.
+ * @param {string} id
+ * @param {string} given
+ */
+export function shownAsTyped(id, given) {
+  return isTerminal() ? oneLine(given) : id;
 }
 
 /**

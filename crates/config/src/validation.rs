@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::table::{SETTINGS, SettingDoc};
+use base::object::likeness;
 
 /// What a file may set.
 #[derive(Debug, Clone, Copy)]
@@ -92,7 +93,7 @@ fn nearest(key: &str, docs: impl Iterator<Item = &'static SettingDoc>) -> Option
     let plain = |key: &str| key.to_lowercase().replace(['_', '-', ' '], "");
     let wanted = plain(key);
     let rated = docs.map(|doc| {
-        let ratio = similar::TextDiff::from_chars(&wanted, plain(doc.key)).ratio();
+        let ratio = likeness(&wanted, &plain(doc.key));
         (doc.key, ratio)
     });
     rated

@@ -3,10 +3,9 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use base::error::{Error, Result};
-use base::object::{Part, line_count};
+use base::object::{DiffOp, Part, line_count, list_diff};
 
 /// Lines `first` to `last`, counted from 1, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -254,7 +253,7 @@ impl LineMap {
         if old_mid.len() + new_mid.len() > MAX_DIFF_LINES {
             return Self(vec![block(head, old_mid.len(), head, new_mid.len())]);
         }
-        let ops = capture_diff_slices(Algorithm::Myers, old_mid, new_mid);
+        let ops = list_diff(old_mid, new_mid);
         Self(
             ops.iter()
                 .filter(|op| !matches!(op, DiffOp::Equal { .. }))

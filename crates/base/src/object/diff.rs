@@ -1,11 +1,13 @@
 //! What changed between two texts and between the fields of two versions. Pure; the same input
 //! gives the same bytes on a machine of any speed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::hash::Hash;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use similar::TextDiff;
+use similar::{Algorithm, TextDiff, capture_diff_slices};
+pub use similar::{DiffOp, DiffTag};
 
 /// Most lines of both texts together to compare line by line. In longer texts, the changed middle
 /// is one change.
@@ -48,6 +50,32 @@ pub fn unified_diff(old: &str, new: &str, context_lines: usize) -> String {
     config.newline_terminated(true);
     let diff = config.diff_slices(&old, &new);
     diff.unified_diff().context_radius(context_lines).to_string()
+}
+
+/// How one list becomes another, by Myers' algorithm.
+pub fn list_diff<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<DiffOp> {
+    let mut numbers = HashMap::new();
+    let numbered: Vec<usize> = old
+        .iter()
+        .chain(new)
+        .map(|item| {
+            let next = numbers.len();
+            *numbers.entry(item).or_insert(next)
+        })
+        .collect();
+    let (old, new) = numbered.split_at(old.len());
+    numbered_diff(old, new)
+}
+
+/// Of numbers alone, so that the algorithm is compiled once: it is large.
+fn numbered_diff(old: &[usize], new: &[usize]) -> Vec<DiffOp> {
+    capture_diff_slices(Algorithm::Myers, old, new)
+}
+
+/// Share of the characters that two words have in common, in their order: 0 to 1.
+pub fn likeness(one: &str, other: &str) -> f32 {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    similar::diff_ratio(&list_diff(&one, &other), one.len(), other.len())
 }
 
 /// One hunk: the equal lines at both ends as context, everything between as removed and added.

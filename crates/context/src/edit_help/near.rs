@@ -4,8 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use similar::{Algorithm, DiffOp, capture_diff_slices};
-
+use base::object::{DiffOp, list_diff};
 use session::{LineRange, merge_ranges};
 
 /// Lines shown before and after those that differ.
@@ -226,7 +225,7 @@ fn differences(file: &[&str], wanted: &[&str], start: i64) -> Vec<(usize, usize)
     let to = place(start + signed(wanted.len() + SLACK.max(wanted.len() / 2)));
     let ends = |lines: &[&str]| lines.iter().map(|line| line.trim_end().to_owned()).collect();
     let (old, new): (Vec<String>, Vec<String>) = (ends(wanted), ends(&file[from..to]));
-    let ops = capture_diff_slices(Algorithm::Myers, &old, &new);
+    let ops = list_diff(&old, &new);
     let whole = vec![(place(start), place(start + signed(wanted.len())))];
     let is_anchor = |op: &&DiffOp| matches!(op, DiffOp::Equal { .. });
     let Some(first) = ops.iter().position(|op| is_anchor(&op)) else { return whole };

@@ -6,10 +6,9 @@ use std::rc::Rc;
 
 use serde::Serialize;
 use serde_json::Value;
-use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 use super::inspect::Prompt;
-use base::object::unified_diff;
+use base::object::{DiffTag, list_diff, unified_diff};
 use context::host::HostMessage;
 use context::tokens::Counter;
 use store::DEFAULT_DIFF_CONTEXT;
@@ -67,7 +66,7 @@ impl Comparer {
     pub(super) fn compare(&mut self, old: &[String], new: &[String]) -> Vec<MessageChange> {
         let (before, after) = (self.identities(old), self.identities(new));
         let mut changes = Vec::new();
-        for op in capture_diff_slices(Algorithm::Myers, &before, &after) {
+        for op in list_diff(&before, &after) {
             let (tag, from, to) = op.as_tag_tuple();
             if tag == DiffTag::Equal {
                 for (one, other) in from.zip(to) {

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use serde_json::{Map, Value};
 
 use base::error::{Error, Result};
-use base::object::{FieldPath, FieldStep};
+use base::object::{FieldPath, FieldStep, likeness};
 
 /// Names that do not belong to the payload, for hints.
 const NAMES: [&str; 22] = [
@@ -188,7 +188,7 @@ pub fn unknown(path: &FieldPath, present: &[FieldPath]) -> Error {
     let names = NAMES.iter().map(ToString::to_string);
     let names = names.chain(present.iter().map(ToString::to_string));
     let mut rated: Vec<(f32, String)> = names
-        .map(|name| (similar::TextDiff::from_chars(field.as_str(), name.as_str()).ratio(), name))
+        .map(|name| (likeness(&field, &name), name))
         .filter(|(ratio, name)| *ratio >= NEAR || name.ends_with(&format!(".{field}")))
         .collect();
     rated.sort_by(|(one, first), (other, second)| other.total_cmp(one).then(first.cmp(second)));

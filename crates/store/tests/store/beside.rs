@@ -46,10 +46,11 @@ fn with_sessions(store: &Store, calls: usize) -> ObjectId {
     ObjectId::session("gone")
 }
 
-fn spawn(test: &str, path: &Path) -> Child {
+fn spawn(test: &str, path: &Path, work: &str) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(only(module_path!(), test))
         .env("PALIMPSEST_TEST_STORE", path)
+        .env("PALIMPSEST_TEST_WORK", work)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -93,7 +94,7 @@ fn acts_as_a_session_when_asked() {
 #[expect(clippy::print_stdout, reason = "figures for people")]
 fn beside_a_session(path: &Path, work: impl FnOnce()) -> u64 {
     let writes = || fs::read_to_string(beside(path, "writes")).ok()?.parse::<u64>().ok();
-    let mut child = spawn("acts_as_a_session_when_asked", path);
+    let mut child = spawn("acts_as_a_session_when_asked", path, "write");
     while writes().is_none() && child.try_wait().unwrap().is_none() {
         thread::sleep(Duration::from_millis(1));
     }
@@ -141,17 +142,7 @@ fn space_is_given_back_beside_a_session_that_writes() {
     let (_folder, path) = place();
     let store = open(&path);
     with_sessions(&store, 30);
-    for number in 0..200 {
-        let text = format!("version {number} of a text {}\n", secret(number)).repeat(400);
-        write(&store, toolcall("many"), &text, json!({}));
-    }
-    let id = ObjectId::new("many");
-    // What goes is still in the file, as after a forget that was broken off.
-    let marks = [store::Replacement::Forgotten { id: id.clone() }];
-    let upkeep = store.upkeep("test").unwrap();
-    upkeep.replace(&marks, &[]).unwrap();
-    let emptied: Vec<_> = store.history(&id).unwrap().iter().map(emptied).collect();
-    upkeep.replace(&emptied, &[]).unwrap();
+    leave_garbage(&store);
     let written = beside_a_session(&path, || {
         let done = store.gc(false).unwrap();
         assert!(done.contents >= 200, "{done:?}");
@@ -159,6 +150,20 @@ fn space_is_given_back_beside_a_session_that_writes() {
     });
     assert!(written > 3, "{written}");
     store.close().unwrap();
+}
+
+/// What goes is still in the file, as after a forget that was broken off.
+fn leave_garbage(store: &Store) {
+    for number in 0..200 {
+        let text = format!("version {number} of a text {}\n", secret(number)).repeat(400);
+        write(store, toolcall("many"), &text, json!({}));
+    }
+    let id = ObjectId::new("many");
+    let marks = [store::Replacement::Forgotten { id: id.clone() }];
+    let upkeep = store.upkeep("test").unwrap();
+    upkeep.replace(&marks, &[]).unwrap();
+    let emptied: Vec<_> = store.history(&id).unwrap().iter().map(emptied).collect();
+    upkeep.replace(&emptied, &[]).unwrap();
 }
 
 fn emptied(version: &store::Version) -> store::Replacement {
@@ -175,36 +180,89 @@ fn emptied(version: &store::Version) -> store::Replacement {
     }
 }
 
-/// Not a test of its own: a process that is killed while it forgets.
+/// Not a test of its own: a process that is killed at its work.
 #[test]
-fn acts_as_a_person_who_forgets_when_asked() {
+fn acts_as_a_person_when_asked() {
     let Some(path) = given() else { return };
     let store = open(&path);
-    fs::write(beside(&path, "forgets"), "").unwrap();
-    store.forget(&ObjectId::session("gone"), REAL).unwrap();
+    fs::write(beside(&path, "works"), "").unwrap();
+    match std::env::var("PALIMPSEST_TEST_WORK").as_deref() {
+        Ok("forget") => drop(store.forget(&ObjectId::session("gone"), REAL).unwrap()),
+        Ok("gc") => drop(store.gc(false).unwrap()),
+        _ => drop(store.backup(&beside(&path, "copy.sqlite")).unwrap()),
+    }
+}
+
+/// Milliseconds of work after which it is killed.
+const WAITS: [u64; 5] = [2, 20, 60, 120, 250];
+
+/// Lets another process do work on the store, and kills it.
+fn kill_at(work: &str, path: &Path, wait: u64) {
+    let mut child = spawn("acts_as_a_person_when_asked", path, work);
+    while !beside(path, "works").exists() && child.try_wait().unwrap().is_none() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    thread::sleep(Duration::from_millis(wait));
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[test]
 fn a_killed_forget_is_finished_by_the_next() {
-    for wait in [2, 20, 60, 120, 250] {
+    for wait in WAITS {
         let (_folder, path) = place();
         let store = open(&path);
         let target = with_sessions(&store, 60);
         let dry = store.forget(&target, ForgetOptions::default()).unwrap();
         store.close().unwrap();
-        let mut child = spawn("acts_as_a_person_who_forgets_when_asked", &path);
-        while !beside(&path, "forgets").exists() && child.try_wait().unwrap().is_none() {
-            thread::sleep(Duration::from_millis(1));
-        }
-        thread::sleep(Duration::from_millis(wait));
-        child.kill().unwrap();
-        child.wait().unwrap();
+        kill_at("forget", &path, wait);
         let store = open(&path);
         let report = store.forget(&target, REAL).unwrap();
         assert!(report.objects.len() <= dry.objects.len());
         store.close().unwrap();
         assert_gone(&path, 60);
     }
+}
+
+#[test]
+fn a_killed_gc_is_finished_by_the_next() {
+    for wait in WAITS {
+        let (_folder, path) = place();
+        let store = open(&path);
+        with_sessions(&store, 10);
+        leave_garbage(&store);
+        store.close().unwrap();
+        kill_at("gc", &path, wait);
+        let store = open(&path);
+        assert_eq!(doctor::check(&store).unwrap().findings, []);
+        store.gc(false).unwrap();
+        assert_eq!(store.gc(false).unwrap().contents, 0);
+        let kept = store.require(&ObjectId::new("kept_7"), AsOf::Latest).unwrap();
+        assert!(store.content(&kept).unwrap().unwrap().contains("the key is kept 7"));
+        store.close().unwrap();
+    }
+}
+
+#[test]
+fn a_killed_backup_leaves_the_copy_before_or_a_whole_one() {
+    let (folder, path) = place();
+    let store = open(&path);
+    with_sessions(&store, 60);
+    let copy = beside(&path, "copy.sqlite");
+    for wait in WAITS {
+        fs::write(&copy, "an older copy").unwrap();
+        kill_at("backup", &path, wait);
+        fs::remove_file(beside(&path, "works")).unwrap();
+        if fs::read(&copy).unwrap() != b"an older copy" {
+            let whole = open(&copy);
+            assert_eq!(doctor::check(&whole).unwrap().findings, []);
+            whole.close().unwrap();
+        }
+        store.backup(&copy).unwrap();
+    }
+    let left = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<_> = left.filter(|name| name.to_string_lossy().ends_with(".new")).collect();
+    assert_eq!(left, Vec::<std::ffi::OsString>::new());
 }
 
 #[test]
