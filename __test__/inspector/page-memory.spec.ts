@@ -124,7 +124,7 @@ describe.skipIf(noBrowser)("the view of memory", () => {
     expect(await main.locator(".chip.resident").count()).toBeGreaterThan(3);
     expect(await main.getByRole("row", { name: /^duplicate tool/ }).textContent()).toBe("duplicate tool1");
     expect(await main.locator(".failure li").allTextContents()).toEqual(
-      expect.arrayContaining([expect.stringContaining("is no UTF-8 text"), expect.stringContaining("U+202E")]),
+      expect.arrayContaining([expect.stringContaining("is not UTF-8 text"), expect.stringContaining("U+202E")]),
     );
     await page.getByRole("heading", { name: "Pages" }).scrollIntoViewIfNeeded();
     await shoot(page, "memory-pages");

@@ -29,7 +29,7 @@ export const search = {
     limit: { type: "string", value: "N", text: "largest number of hits; default: 10" },
   },
   notes: [
-    'Best hits first. TEXT is words, "phrases", -excluded and prefix*; identifiers are found by their parts. If stdout is no terminal, each quoted line is printed as ID@TX, name, place, line number and text, separated by tabs.',
+    'Best hits first. TEXT is words, "phrases", -excluded and prefix*; identifiers are found by their parts. If stdout is not a terminal, each quoted line is printed as ID@TX, name, place, line number and text, separated by tabs.',
   ],
   json: "SearchResults",
   examples: [

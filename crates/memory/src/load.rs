@@ -354,7 +354,7 @@ fn refusal(path: &Path) -> Option<Warning> {
     let problem = match &state {
         FileState::Missing | FileState::Text { .. } => return None,
         FileState::Binary { .. } | FileState::TooLarge { .. } => {
-            return Some(Warning::new("NOT_TEXT", path, "is no UTF-8 text; it is not read"));
+            return Some(Warning::new("NOT_TEXT", path, "is not UTF-8 text; it is not read"));
         }
         other => source::obstacle(path, other).unwrap_or_else(|| "it cannot be read".to_owned()),
     };

@@ -42,7 +42,7 @@ pub struct OwnFilesystem {
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` if `env` or `setting` is given but blank; `FILE` if the kept ID cannot be
-/// read or written, or is no UUID; errors of `holds_files`.
+/// read or written, or is not a UUID; errors of `holds_files`.
 pub fn own_filesystem(
     env: Option<&str>,
     setting: Option<&str>,
@@ -201,7 +201,7 @@ fn make_id(folder: &Path, path: &Path) -> std::io::Result<String> {
         return Ok(id);
     }
     parse_id(&text)
-        .map_err(|()| std::io::Error::new(std::io::ErrorKind::InvalidData, "it is no UUID"))
+        .map_err(|()| std::io::Error::new(std::io::ErrorKind::InvalidData, "it is not a UUID"))
 }
 
 fn parse_id(text: &str) -> Result<String, ()> {

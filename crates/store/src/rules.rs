@@ -142,7 +142,7 @@ fn check_hashes(put: &Put) -> Result<()> {
         .chain(added.flat_map(|item| [&item.running_hash].into_iter().chain(&item.redacted)));
     for hash in hashes {
         if hash.to_bytes().is_none() {
-            return Err(Error::argument("hash", format!("`{hash}` is no SHA-256")));
+            return Err(Error::argument("hash", format!("`{hash}` is not a SHA-256")));
         }
     }
     Ok(())

@@ -65,7 +65,7 @@ pub(super) fn read(lines: &[Line<'_>], notes: &mut Notes) -> Parts {
     let mut session = Session { assets: assets.collect(), ..Session::default() };
     for line in lines {
         let (Some(kind), Some(data)) = (line.text_at("type"), line.object_at("data")) else {
-            notes.count_at("lines that are no event left out", line.number);
+            notes.count_at("lines that are not events left out", line.number);
             continue;
         };
         session.now = line.object.get("timestamp").and_then(time_of).or(session.now);

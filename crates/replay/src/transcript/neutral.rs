@@ -39,7 +39,7 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
         match Message::taken(line.object, line.text, notes) {
             Some(message) => parts.messages.push(message),
             None if is_system => notes.count_at("system messages left out", number),
-            None => notes.count_at("lines that are no message left out", number),
+            None => notes.count_at("lines that are not messages left out", number),
         }
     }
     parts.held = Some(held);

@@ -210,7 +210,7 @@ impl<'a> Reader<'a> {
     fn check_hash(&self, hash: &Hash) -> Result<()> {
         match hash.to_bytes() {
             Some(_) => Ok(()),
-            None => Err(self.lines.malformed(format!("has `{hash}`, which is no SHA-256"))),
+            None => Err(self.lines.malformed(format!("has `{hash}`, which is not a SHA-256"))),
         }
     }
 

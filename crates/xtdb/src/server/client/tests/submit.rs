@@ -100,7 +100,7 @@ fn what_would_be_lost_or_kill_the_node_is_never_sent() {
     };
     refused(&[], "no operations");
     refused(&[TxOp::Put(&document(&json!({ "n": 1 })))], "without `xt/id`");
-    refused(&[TxOp::Put(&document(&json!({ "xt/id": 7 })))], "no text");
+    refused(&[TxOp::Put(&document(&json!({ "xt/id": 7 })))], "not text");
     refused(&[TxOp::Put(&document(&json!({ "xt/id": "" })))], "empty ID");
     refused(&[TxOp::Delete(String::new())], "empty ID");
     for key in ["crux.db/id", "xt/fn", "xtdb.api/evicted?"] {
