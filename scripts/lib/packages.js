@@ -93,6 +93,7 @@ function completePlatform(folder) {
   const manifest = JSON.parse(readFileSync(file, "utf8"));
   // It is no package for Pi, which lists those by a keyword.
   delete manifest.keywords;
+  manifest.type = "commonjs";
   manifest.description = `The native addon of palimpsest for ${manifest.os}, ${manifest.cpu}`;
   manifest.files.push(...notices);
   const own = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
