@@ -23,9 +23,7 @@ mod time;
 mod view;
 
 pub use canonical::canonical_json;
-pub use diff::{
-    DiffOp, DiffTag, FieldChange, changed_fields, likeness, list_diff, unified_diff,
-};
+pub use diff::{DiffOp, DiffTag, FieldChange, changed_fields, likeness, list_diff, unified_diff};
 pub use envelope::{Envelope, ObjectType};
 pub use field::{FieldPath, FieldStep, is_reserved, values_at};
 pub use hash::{Hash, RunningHash};

@@ -14,11 +14,12 @@ use super::journal::{EntryStatus, JOURNAL_FILE, Journal, Operation};
 use super::page::{PageId, PagePlace};
 use super::scope::Scope;
 use super::trace::{Flushed, Trace, Traced, Traces, first, quoted};
-use super::{FolderFlush, Memory, MemoryFile};
+use super::{FolderFlush, LOOK, Memory, MemoryFile};
 use base::error::Result;
 use base::harness::{Call, FileAccess};
 use base::object::Hash;
 use base::path::absolute_path;
+use files::looks;
 use source::{self};
 
 /// A finished tool call of the host.
@@ -119,6 +120,7 @@ impl Memory {
 
     /// A tool call of the host has finished.
     pub fn observe(&mut self, call: &ToolCall<'_>) {
+        let _bounded = looks::bounded(LOOK);
         if !call.is_error && self.is_written_by(call.tool, call.args, call.cwd) {
             self.written();
         }
