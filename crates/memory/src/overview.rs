@@ -13,7 +13,7 @@ use super::scope::Scope;
 use super::sidecar::MemoryFolder;
 use super::stale::Staleness;
 use super::table::{self, Row, TABLE_FILE};
-use super::{Memory, MemoryFile, block};
+use super::{LOOK, Memory, MemoryFile, block};
 use config::MemorySettings;
 use settings::Standing;
 
@@ -140,6 +140,7 @@ pub struct SectionOverview {
 impl Memory {
     /// Memory as a person wants to see it.
     pub fn overview(&mut self) -> Overview {
+        let _bounded = looks::bounded(LOOK);
         let look = self.look();
         let trust = self.folders.real_project().and_then(|_| self.folders.standing().ok());
         self.resume();

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
+use super::LOOK;
 use base::error::{Error, Result};
 use base::object::Hash;
 use settings::{Brought, Standing, TrustBook, held_by_git};
@@ -167,6 +168,7 @@ impl Folders {
     /// that of the main checkout.
     fn local(&self) -> Option<&Path> {
         let find = || {
+            let _bounded = looks::bounded(LOOK);
             let main = settings::main_checkout(self.project_folder()?)?;
             Some(settings::project_of(&main).join(".pi").join("memory"))
         };
