@@ -202,7 +202,7 @@ test("members see the figures and objects of their conversation", async () => {
   expect(await said("show plan.md@-1")).toMatch(/met no/);
   expect(await said("off")).toBe("Only the owner can use `/palimpsest off`.");
   expect(await said("memory import claude")).toBe("Only the owner can use `/palimpsest memory import`.");
-  expect(await said(`memory recall --sessions ${secret}`)).toMatch(/^`--sessions` is for the owner/);
+  expect(await said(`memory recall --sessions ${secret}`)).toMatch(/^`--sessions` works only for the owner/);
   const help = await said("help");
   expect(help).not.toContain("settings");
   expect(await said("memory help")).not.toContain("traces");
