@@ -123,7 +123,15 @@ test.skipIf(missingTerminal)("forty commands say what they do", { timeout: 180_0
   const at = desk();
   const { HOME, PI_CODING_AGENT_DIR } = at.env;
   // A machine without Pi.
-  const env = { PATH: "/usr/bin:/bin", HOME, PI_CODING_AGENT_DIR, TERM: "xterm", SHELL: "/bin/sh", COLUMNS: "120", TZ: "UTC" };
+  const env = {
+    PATH: "/usr/bin:/bin",
+    HOME,
+    PI_CODING_AGENT_DIR,
+    TERM: "xterm",
+    SHELL: "/bin/sh",
+    COLUMNS: "120",
+    TZ: "UTC",
+  };
   const shown: string[] = [];
   for (const [index, line] of typed.entries()) {
     if (index === 4) {
