@@ -189,7 +189,8 @@ async function installed(work, { url }, manager, node) {
   }
   writeFileSync(join(folder, "package.json"), '{ "name": "app", "version": "1.0.0" }');
   writeFileSync(join(folder, ".npmrc"), `registry=${url}\n`);
-  writeFileSync(join(folder, "app.mjs"), sample());
+  // The README's script: a test holds that it is this file.
+  copyFileSync(join(root, "__test__", "readme-example.ts"), join(folder, "app.mjs"));
   const added = await run(
     program,
     [name === "npm" ? "install" : "add", "palimpsest", `--registry=${url}`],
@@ -205,15 +206,6 @@ async function installed(work, { url }, manager, node) {
     throw new Error(`the script of README.md failed: ${(stderr || stdout).trim()}`);
   }
   return "installed; the README's script printed what it should";
-}
-
-/** The script of README.md. */
-function sample() {
-  const [, text] = /```ts\n(import .*?)```/s.exec(readFileSync(join(root, "README.md"), "utf8")) ?? [];
-  if (text === undefined) {
-    throw new Error("README.md has no script");
-  }
-  return text;
 }
 
 /** @param {Registry} registry */
