@@ -101,5 +101,5 @@ test("the model asks memory, and the person sees what it did", async () => {
   expect(doubtful).toMatchObject({ page: { id }, reasons: [{ reason: "checked_by_model" }] });
   const told = await runPi(sandbox, ["-p", "-e", extension, "/memory stale"]);
   expect(told.stderr).toContain("the model checked it on ");
-  expect(told.stderr).toContain("nobody confirmed it");
+  expect(told.stderr).toContain("nobody has confirmed it");
 });

@@ -1,11 +1,11 @@
 // Stores for the inspector's tests, benches and picture, made through the public methods. A maker gets a folder of its own, which only
 // its user may read, and closes the store that it makes.
-import { cpSync, mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openStore, type Settings, type Store } from "../../index.js";
-import { root } from "../../scripts/setup.js";
 import { Host, opus } from "./host.ts";
+import { writeProject } from "./project.ts";
 
 /** A store that was made, and a session in it. */
 export interface Made {
@@ -49,12 +49,9 @@ export async function workedStore(folder: string, { turns = 6, sessions = 1 } = 
   return { path, session };
 }
 
-/** A session in a copy of some of this project's files. */
+/** A session in a small project. */
 export async function startWork(store: Store, cwd: string, sessionId = "worked"): Promise<Host> {
-  mkdirSync(cwd, { recursive: true });
-  for (const part of ["bin", "lib"]) {
-    cpSync(join(root, part), join(cwd, part), { recursive: true });
-  }
+  writeProject(cwd);
   return Host.open(store, { sessionId, cwd, settings: eager });
 }
 
