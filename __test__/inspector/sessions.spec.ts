@@ -14,7 +14,7 @@ describe.skipIf(noBrowser)("the list of sessions", () => {
   beforeAll(async () => {
     const { path } = await crowdedStore(folder, count);
     url = await serve("--store", path);
-  });
+  }, 180_000);
 
   test("has the newest first, and renders only visible rows", async () => {
     const page = await open(url);

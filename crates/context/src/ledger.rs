@@ -155,12 +155,23 @@ struct PlainCall {
 }
 
 /// What the plain host's request shares with its previous one, what a cache would hold, and the
-/// compaction made for this call.
-fn plain_call(session: &Session, coming: &Coming, changed: Option<usize>) -> PlainCall {
+/// compaction made for this call. `measures`: whether reports on earlier calls were believed.
+fn plain_call(
+    session: &Session,
+    coming: &Coming,
+    changed: Option<usize>,
+    measures: bool,
+) -> PlainCall {
     let compaction = session.plain_compaction();
-    let messages = plain_tokens(plain_window(session), compaction);
     let limit = coming.window.and_then(|window| window.checked_sub(RESERVED_TOKENS));
-    let total = scaled(coming.plain_fixed() + messages, coming.factor);
+    // A host compacts by the size that its provider reports.
+    let total = if measures {
+        let (fixed, messages) = measured_plain(session, coming);
+        fixed + messages.all()
+    } else {
+        let messages = plain_tokens(plain_window(session), compaction);
+        scaled(coming.plain_fixed() + messages, coming.factor)
+    };
     if limit.is_some_and(|limit| total > limit)
         && !session.is_extra_call()
         && let Some(new) = compact(session, compaction)
@@ -207,7 +218,8 @@ pub fn note(
 ) -> CallNote {
     let bill = session.bill();
     let before = bill.last.as_ref().map(|last| &last.bill);
-    let PlainCall { front: plain, compacted } = plain_call(session, coming, changed);
+    let PlainCall { front: plain, compacted } =
+        plain_call(session, coming, changed, sending.weighed.is_some());
     let is_new = bill.prices.as_ref() != Some(&coming.prices);
     let Sending { shape, cached, kept, .. } = *sending;
     CallNote {
@@ -244,11 +256,10 @@ fn measured(
     let Sending { shape, weighed, .. } = sending;
     let weighed = weighed.as_ref()?;
     let known = session.measured();
-    let front = |fixed: u64| scaled(fixed, known.front(coming.factor));
-    let whole = session.weighed_plain(usize::MAX, session.plain_compaction(), coming.factor);
+    let (plain_fixed, whole) = measured_plain(session, coming);
     let before = session.bill().last.as_ref().map_or(0, |last| last.bill.plain.messages);
     let plain_held = coming.terms().cached(plain, before);
-    let (fixed, plain_fixed) = (front(coming.fixed), front(coming.plain_fixed()));
+    let fixed = scaled(coming.fixed, known.front(coming.factor));
     // What stood is as large as it was.
     let last = session.bill().last.as_ref().map(|last| &last.bill);
     let stood = last.filter(|bill| shape.grown && bill.fixed == coming.fixed);
@@ -264,6 +275,13 @@ fn measured(
         plain: plain_fixed + whole.all(),
         plain_cached: if coming.plain_warm { plain_fixed + whole.front(plain_held) } else { 0 },
     })
+}
+
+/// The plain host's request as reports on earlier calls measure it: system prompt and tools, and
+/// messages.
+fn measured_plain(session: &Session, coming: &Coming) -> (u64, Weighed) {
+    let fixed = scaled(coming.plain_fixed(), session.measured().front(coming.factor));
+    (fixed, session.weighed_plain(usize::MAX, session.plain_compaction(), coming.factor))
 }
 
 /// What the account needs to know of calls that went out with the host's own messages.
