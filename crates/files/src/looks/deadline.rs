@@ -1,16 +1,13 @@
 //! Limits how long a call waits for its work: on a disk, a lock, another process. Once work was
 //! given up, nobody waits for it again.
 
-use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, Weak};
-use std::thread::{self, Result as Done};
+use std::thread;
 use std::time::Duration;
 
-use super::pool::{self, Job, Kind, Late, lock};
+use super::pool::{self, Answer, Job, Kind, Late, lock};
 use base::error::{Error, Result};
-
-type Answers<T> = Receiver<Done<Result<T>>>;
 
 /// The deadline of work that shares a thread, one piece at a time.
 #[derive(Debug)]
@@ -49,10 +46,7 @@ impl Deadline {
             }
             done => done.ok(),
         };
-        done.map_or_else(
-            || Err(self.no_answer()),
-            |done| done.unwrap_or_else(|panic| resume_unwind(panic)),
-        )
+        done.map_or_else(|| Err(self.no_answer()), pool::taken)
     }
 
     /// Starts work that nobody waits for.
@@ -67,7 +61,7 @@ impl Deadline {
         &self,
         late: Late,
         work: impl FnOnce() -> Result<T> + Send + 'static,
-    ) -> Result<(Arc<Job>, Answers<T>)> {
+    ) -> Result<(Arc<Job>, Receiver<Answer>)> {
         let (answer, answers) = channel();
         let job = pool::start(Kind::Work(late), self.limit, answer, work);
         let job = job.ok_or_else(|| Error::internal(format!("no thread for a {}", self.what)))?;

@@ -1,8 +1,9 @@
 //! Threads for looks and other work that may hang, and the measure of how long they wait.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -23,6 +24,12 @@ const UNMEASURED: u32 = 5;
 const STACK_BYTES: usize = 8 << 20;
 
 type Run = Box<dyn FnOnce(&Thread) + Send>;
+
+/// What a job found. One type for all jobs: channels and threads are compiled once.
+pub(super) type Found = Box<dyn Any + Send>;
+
+/// What a job found, or its panic.
+pub(super) type Answer = Done<Found>;
 
 /// A pool thread. It never ends: the pool holds as many as were ever needed at once.
 struct Thread {
@@ -102,8 +109,23 @@ pub(super) fn hung() -> usize {
 pub(super) fn start<T: Send + 'static>(
     kind: Kind,
     limit: Duration,
-    answer: Sender<Done<T>>,
+    answer: Sender<Answer>,
     work: impl FnOnce() -> T + Send + 'static,
+) -> Option<Arc<Job>> {
+    start_boxed(kind, limit, answer, Box::new(move || Box::new(work())))
+}
+
+/// What the work returned; goes on with its panic.
+pub(super) fn taken<T: 'static>(answer: Answer) -> T {
+    let found = answer.unwrap_or_else(|panic| resume_unwind(panic));
+    *found.downcast().expect("what this work returns")
+}
+
+fn start_boxed(
+    kind: Kind,
+    limit: Duration,
+    answer: Sender<Answer>,
+    work: Box<dyn FnOnce() -> Found + Send>,
 ) -> Option<Arc<Job>> {
     let job = Arc::new(Job {
         kind,

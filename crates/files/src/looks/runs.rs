@@ -1,13 +1,12 @@
 //! Runs looks on pool threads, and gives up those that wait too long.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::Result as Done;
 use std::time::Duration;
 
-use super::pool::{Kind, is_any_busy, next, start, waits_for};
+use super::pool::{Answer, Found, Kind, is_any_busy, next, start, taken, waits_for};
 use super::trace;
 
 /// Most threads on which one call looks at many files.
@@ -78,22 +77,18 @@ pub(super) fn run_each<I: Send + Sync + 'static, T: Send + 'static>(
 }
 
 /// Looks at the items that nobody has taken yet.
-fn look_at_rest<I, T>(
+fn look_at_rest<I, T: Send + 'static>(
     (items, look, next): &(Vec<I>, impl Fn(&I) -> T, AtomicUsize),
-    answer: &Sender<(usize, Done<T>)>,
+    answer: &Sender<(usize, Answer)>,
 ) {
     loop {
         let at = next.fetch_add(1, Ordering::Relaxed);
         let Some(item) = items.get(at) else { return };
-        let found = catch_unwind(AssertUnwindSafe(|| look(item)));
+        let found = catch_unwind(AssertUnwindSafe(|| Box::new(look(item)) as Found));
         if answer.send((at, found)).is_err() {
             return;
         }
     }
-}
-
-fn taken<T>(done: Done<T>) -> T {
-    done.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 #[cfg(all(test, target_os = "linux"))]
