@@ -295,7 +295,7 @@ impl Backend for XtdbBackend {
         self.open()?.lacks_origins(versions)
     }
 
-    fn latest(&self, ids: &[ObjectId]) -> Result<HashMap<ObjectId, (Hash, Origin)>> {
+    fn latest(&self, ids: &[ObjectId]) -> Result<HashMap<ObjectId, (Hash, Origin, usize)>> {
         self.open()?.latest_origins(ids)
     }
 

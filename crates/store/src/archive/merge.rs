@@ -254,6 +254,7 @@ impl<'a> Merge<'a> {
             None => Expected::Absent,
         };
         object.is_put = true;
+        object.known.insert(placed.key);
         object.identity_hash = Some(put.envelope.identity_hash.clone());
         object.last = Some(placed.clone());
         if object.newest.as_ref().is_none_or(|newest| newest.rank < placed.rank) {
