@@ -65,7 +65,7 @@ fn shared(nodes: [&Node; 2]) -> Times {
     let machines = [("one", &options[0]), ("other", &options[1])].map(|(name, shared)| {
         let store = Store::open(folder.path().join(name).to_str().unwrap()).unwrap();
         let (shared, is_excluded) = (shared.clone(), Arc::new(|_: &str| false));
-        let options = SharingOptions { shared, sessions: false, is_excluded };
+        let options = SharingOptions { shared, sessions: false, author: None, is_excluded };
         (store.clone(), Sharing::new(store, options))
     });
     let [(store, sender), (_, taker)] = machines;

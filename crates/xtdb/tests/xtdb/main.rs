@@ -25,6 +25,7 @@ mod compare;
 mod conformance;
 mod deadlines;
 mod machine;
+mod machines;
 mod mounted;
 mod nodes;
 mod outages;

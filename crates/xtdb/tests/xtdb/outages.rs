@@ -21,7 +21,7 @@ const LONGEST: Duration = Duration::from_secs(90);
 /// Longest time of what does not wait for the network. Many writes that did would take longer.
 const AT_ONCE: Duration = Duration::from_secs(60);
 
-fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let deadline = Instant::now() + LONGEST;
     while !done() {
         assert!(Instant::now() < deadline, "{what} takes too long");
@@ -87,6 +87,34 @@ fn a_server_that_comes_up_late_gets_everything() {
     wait_until_sent(&machine);
     assert_all_there(&machine, &database.url());
     assert!(status(&machine).last.is_some());
+}
+
+#[test]
+fn what_an_ended_session_left_is_sent_once_somebody_answers() {
+    let Some(database) = Database::new() else { return };
+    let proxy = Proxy::before(&database.url());
+    proxy.set(Fault::Refuse);
+    let url = format!("{}{}", proxy.url(), database.path());
+    let machine = Machine::at(&url);
+    let again = || Sharing::new(machine.store.clone(), options(&url));
+    let running = again().start_once().unwrap();
+    let left = running.sharing();
+    write_some(&machine, 0, 20);
+    wait_until("noticing", || status(&machine).error.is_some());
+    assert!(!left.leaves().unwrap(), "somebody sends it");
+    running.let_go(Duration::ZERO);
+    assert!(left.leaves().unwrap());
+    again().finish(Duration::from_millis(500)).unwrap();
+    assert!(left.leaves().unwrap(), "its time was up");
+
+    thread::scope(|scope| {
+        let sender = scope.spawn(|| again().finish(LONGEST));
+        proxy.set(Fault::Pass);
+        sender.join().unwrap().unwrap();
+    });
+
+    assert!(!left.leaves().unwrap());
+    assert_all_there(&machine, &database.url());
 }
 
 #[test]

@@ -68,6 +68,8 @@ fn what_was_sent_or_taken_changes_nothing_the_second_time() {
     }
     one.push();
     other.pull();
+    // It says who it is.
+    other.push();
     let there = shared(&database.url());
     let (newest, _) = there.newest().unwrap();
     // As after a crash between sending and noting it.
@@ -79,7 +81,7 @@ fn what_was_sent_or_taken_changes_nothing_the_second_time() {
             machine.folder.path().join("store.sqlite-wal"),
             again.folder.path().join("copy.sqlite-wal"),
         );
-        let store = Store::open(copy.to_str().unwrap()).unwrap();
+        let store = Store::open(copy.to_str().unwrap()).unwrap().with_clock(machine.store.clock());
         let sharing = xtdb::Sharing::new(store, crate::machine::options(&database.url()));
         sharing.push(&mut |_| Ok(())).unwrap();
         sharing.pull(&mut |_| Ok(())).unwrap();
