@@ -8,7 +8,7 @@ use super::merge::Merge;
 use super::standing::{Placed, Standing, in_store, session_of};
 use crate::Version;
 use base::error::Result;
-use base::object::{ObjectId, ObjectType};
+use base::object::{AsOf, ObjectId, ObjectType, TxId};
 
 /// Versions that the store is asked about in one request.
 const ASKED_AT_ONCE: usize = 512;
@@ -94,12 +94,26 @@ impl Merge<'_> {
 
     /// The version with this content and origin that the store is known to have.
     pub(super) fn known_here(&self, entry: &Entry) -> Option<&Version> {
-        let history = &self.objects.get(&entry.id)?.history;
-        history.iter().find(|version| {
+        self.history_of(&entry.id).iter().find(|version| {
             version.content_hash == entry.content_hash
                 && version.origin.store_id == entry.origin.store_id
                 && version.origin.tx_id == entry.origin.tx_id
         })
+    }
+
+    /// The versions that an object had before the import, newest first; none if they were not read
+    /// at once.
+    pub(super) fn history_of(&self, id: &ObjectId) -> &[Version] {
+        self.objects.get(id).map_or(&[], |object| &object.history)
+    }
+
+    /// An object's version as of a transaction.
+    pub(super) fn version_here(&self, id: &ObjectId, tx_id: TxId) -> Result<Option<Version>> {
+        let history = self.history_of(id);
+        if history.first().is_some_and(|latest| tx_id <= latest.tx_id) {
+            return Ok(history.iter().find(|version| version.tx_id <= tx_id).cloned());
+        }
+        self.store.get(id, AsOf::Tx(tx_id))
     }
 
     /// Reads an object's state from the store, unless it is known.
