@@ -1279,6 +1279,10 @@ export interface VersionOrigin {
   txId: number;
   /** Its time there, in RFC 3339, UTC. */
   time: string;
+  /** Host name of the machine with that store; null for this store, or if it is not known. */
+  machine: string | null;
+  /** Who works there; null for this store, or if it is not known. */
+  author: string | null;
 }
 
 /** A figure of ours beside that of the plain host. */
@@ -1617,6 +1621,12 @@ export interface SessionInfo {
   systemPromptId: string;
   /** Transaction of its latest version. */
   txId: number;
+  /** Whether something of it waits to be sent to the shared store of the settings. */
+  waits: boolean;
+  /** Host name of the machine where it was written last; null for this store, or if it is not known. */
+  machine: string | null;
+  /** Who works there; null for this store, or if it is not known. */
+  author: string | null;
 }
 
 /** The sets of a session. Pool, active and pinned set list handles of the index. */
@@ -1729,6 +1739,7 @@ export interface Settings {
   xtdbTokenFile: string | null;
   xtdbCaFile: string | null;
   shareSessions: boolean;
+  shareAs: string | null;
 }
 
 /** A folder that an agent in a sandbox sees under another path. All prefixes are absolute paths. */
@@ -1869,6 +1880,24 @@ export interface SharedSession {
   updated: string;
   /** ID of the store that wrote it. */
   storeId: string;
+  /** Host name of the machine with that store; null for this store, or if it is not known. */
+  machine: string | null;
+  /** Who works there; null for this store, or if it is not known. */
+  author: string | null;
+}
+
+/** A machine that shares. */
+export interface SharingMachine {
+  /** ID of its store. */
+  storeId: string;
+  /** Its host name. */
+  machine: string;
+  /** Who works there: its setting `shareAs`, or the `user.name` of git; null if neither is set. */
+  author: string | null;
+  /** When it last wrote to the shared store, in RFC 3339, UTC, to the second. */
+  seen: string;
+  /** Transactions of others that it had not fetched: of this machine now, of others when they last said so. */
+  behind: number;
 }
 
 /** Why sharing does not work. */
@@ -2467,6 +2496,8 @@ export declare class Session {
   sharing(): Promise<SharingStatus | null>
   /** See `Session.close` of `index.d.ts`. */
   close(): Promise<void>
+  /** Whether something waits to be sent to the shared store that nothing in this process sends any more: after `close`. */
+  leaves(): Promised<boolean>
   /** See `Session.sets` of `index.d.ts`. */
   sets(): Promise<SessionSets>
   /** See `ContextTool.execute` of `index.d.ts`; resolves to its answer, as JSON. */
@@ -2521,11 +2552,29 @@ export declare class SharedStore {
    */
   pullSession(name: string): Promise<PullReport>
   /**
+   * Fetches sessions that others sent: with `new` those that are not here yet, with `all` also what was added to those that are.
+   *
+   * Rejects as `push`. What was fetched before an error stays here.
+   */
+  pullSessions(which: 'new' | 'all', onProgress?: (progress: SharingProgress) => void): Promise<PullReport>
+  /**
    * Lists the sessions that the shared store has, those written last first.
    *
    * Rejects as `push`.
    */
   sessions(): Promise<SharedSession[]>
+  /**
+   * Lists the machines that share, those seen last first.
+   *
+   * Rejects as `push`.
+   */
+  machines(): Promise<SharingMachine[]>
+  /**
+   * Sends what a session left that ended: tries for so many seconds, or until nothing waits.
+   *
+   * Rejects as `push`, but not with `XTDB_UNAVAILABLE`.
+   */
+  finish(seconds: number): Promise<void>
 }
 
 /** A store of versioned objects: a SQLite file, which any number of processes can share. */

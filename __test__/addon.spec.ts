@@ -103,9 +103,12 @@ describe("the exports", () => {
     const maintenance = ["backup", "doctor", "exportArchive", "forget", "gc", "importArchive", "stats"];
     expect(methodsOf(addon.Maintenance.prototype)).toEqual(maintenance);
     expect(methodsOf(addon.SharedStore.prototype)).toEqual([
+      "finish",
       "look",
+      "machines",
       "pull",
       "pullSession",
+      "pullSessions",
       "push",
       "pushSession",
       "server",
@@ -218,6 +221,7 @@ describe("the exports", () => {
       xtdbTokenFile: null,
       xtdbCaFile: null,
       shareSessions: false,
+      shareAs: null,
     });
     await session({ settings });
   });

@@ -51,6 +51,7 @@ import {
   type SharedSession,
   type SharedStore,
   type SharedStoreOptions,
+  type SharingMachine,
   type SharingProgress,
   type SharingStatus,
   type Source,
@@ -126,6 +127,7 @@ expectTypeOf<SharedStore["push"]>().toEqualTypeOf<(onProgress?: OnProgress) => P
 expectTypeOf<SharedStore["pull"]>().toEqualTypeOf<(onProgress?: OnProgress) => Promise<PullReport>>();
 expectTypeOf<SharedStore["pushSession"]>().toEqualTypeOf<(name: string) => Promise<PushReport>>();
 expectTypeOf<SharedStore["pullSession"]>().toEqualTypeOf<(name: string) => Promise<PullReport>>();
+expectTypeOf<SharedStore["machines"]>().toEqualTypeOf<() => Promise<SharingMachine[]>>();
 expectTypeOf<SharedStore["sessions"]>().toEqualTypeOf<() => Promise<SharedSession[]>>();
 expectTypeOf(migrate).toEqualTypeOf<
   (from: MigrationPlace, to: MigrationPlace, onProgress?: OnProgress) => Promise<MigrationReport>

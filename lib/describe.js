@@ -22,16 +22,24 @@ export function what({ source, fields, type, id, nicknames }) {
  */
 export function whatAndWhence(version, store) {
   const whence = elsewhere(version, store);
-  return whence === null ? what(version) : `${what(version)} · from another store, ${whence}`;
+  return whence === null ? what(version) : `${what(version)} · from ${whence}`;
 }
 
 /**
- * The store that wrote a version, in short; null if that is this one.
+ * Who wrote a version and where, or which store; null if that is this one.
  * @param {Version} version
  * @param {import("../index.js").Store} store
  */
 export function elsewhere({ origin }, store) {
-  return origin.storeId === store.id ? null : origin.storeId.slice(0, 8);
+  return origin.storeId === store.id ? null : (whose(origin) ?? `another store, ${origin.storeId.slice(0, 8)}`);
+}
+
+/**
+ * Such as `Ann on anns-laptop`; null where that is not known.
+ * @param {{ machine: string | null, author: string | null }} origin
+ */
+export function whose({ machine, author }) {
+  return machine === null ? null : name(author === null ? machine : `${author} on ${machine}`);
 }
 
 /**

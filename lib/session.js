@@ -6,6 +6,7 @@ import { Listeners, watchFileCheck } from "./events.js";
 import { patched, payloadJson } from "./payload.js";
 import { Queue } from "./queue.js";
 import { crossed, Request, wholeCrossing } from "./request.js";
+import { sendLeft } from "./sending.js";
 import { contextTools } from "./tools.js";
 
 /**
@@ -16,7 +17,8 @@ import { contextTools } from "./tools.js";
 
 /** Opens a session. @type {typeof api.openSession} */
 export async function openSession(store, options) {
-  return new Session(await binding.openSession(store, options));
+  const native = await binding.openSession(store, options);
+  return new Session(native, () => sendLeft(store.path, options.settings));
 }
 
 /**
@@ -31,18 +33,20 @@ export class Session {
   #request = new Request();
   #queue = new Queue();
   #listeners = new Listeners();
+  #sendLeft;
 
   static {
     nativeSession = (session) =>
       typeof session === "object" && session !== null && #native in session ? session.#native : undefined;
   }
 
-  /** @param {NativeSession} native */
-  constructor(native) {
+  /** @param {NativeSession} native @param {() => void} sendLeft sends what waits when it is closed */
+  constructor(native, sendLeft) {
     if (!(native instanceof binding.Session)) {
       throw new TypeError("`Session` has no public constructor: call `openSession`");
     }
     this.#native = native;
+    this.#sendLeft = sendLeft;
     watchFileCheck(
       () => native.filesChecked(),
       (event) => this.#listeners.emit(event),
@@ -229,5 +233,9 @@ export class Session {
 
   async close() {
     await this.#queue.run(() => this.#native.close());
+    // It is closed; where this fails, the next session sends it.
+    if (await this.#native.leaves().catch(() => false)) {
+      this.#sendLeft();
+    }
   }
 }

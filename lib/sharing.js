@@ -47,6 +47,20 @@ export function sharingLines(status, now = Date.now()) {
 }
 
 /**
+ * What waits to be sent to the shared store of a store's settings; null where nothing waits, or nothing is shared.
+ * @param {import("../index.js").Store} store
+ */
+export async function waitingText(store) {
+  const shared = await store.shared().catch(() => null);
+  const status = await shared?.status();
+  if (!status?.outbox) {
+    return null;
+  }
+  const { url, outbox, oldest } = status;
+  return `${counted(outbox, "transaction")} ${outbox === 1 ? "waits" : "wait"} to be sent to ${url}, the oldest for ${age(Date.now() - Date.parse(oldest ?? ""))}`;
+}
+
+/**
  * What happened to a shared store that lost something, and what was sent again.
  * @param {SharingRestored} restored
  * @param {number} now in milliseconds since 1970

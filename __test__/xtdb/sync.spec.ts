@@ -5,10 +5,13 @@ import { once } from "node:events";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo, Server } from "node:net";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { openSession, openStore, type SharingProgress, type SharingStatus } from "../../index.js";
+import { openSession, openStore, type SharingMachine, type SharingProgress, type SharingStatus } from "../../index.js";
+import { claimPort } from "../../scripts/lib/ports.js";
 import { isEverything } from "../../scripts/lib/tiers.js";
 import { type Desk, desk, withSession } from "../command.ts";
 import { patient, rejection, user } from "../sessions.ts";
@@ -137,6 +140,75 @@ describe.skipIf(noXtdb)("a shared store", { timeout: 120_000 }, () => {
     expect(machine(url).json("sync", "sessions")).toMatchObject({ sessions: [{ hostSessionId: "of-one" }] });
   });
 
+  test("names who wrote what, and brings the sessions of others", async () => {
+    const url = node.database();
+    const [ann, bob] = [machine(url), machine(url)];
+    set(ann, { xtdbUrl: url, shareSessions: true, shareAs: "Ann" });
+    set(bob, { xtdbUrl: url, shareAs: "Bob" });
+    ann.write("a.md", "one\n");
+    ann.run("index", "a.md");
+    await withSession(ann, "of-ann");
+    const waiting = ann.run("sessions");
+    expect(waiting.stdout).toMatch(/\twaits$/m);
+    expect(waiting.stderr).toMatch(/^palimpsest: \d+ transactions wait to be sent to http:\S+, the oldest for \d+ s$/m);
+    ann.run("sync", "push");
+    expect(ann.run("sessions")).toMatchObject({ stdout: expect.stringMatching(/\t-$/m), stderr: "" });
+    bob.write("b.md", "two\n");
+    bob.run("index", "b.md");
+    bob.run("sync", "push");
+
+    const from = `Ann on ${hostname()}`;
+    expect(bob.run("sync", "sessions").stdout).toMatch(new RegExp(`\tof-ann\t${from}$`, "m"));
+    const { stdout } = bob.run("sync", "pull", "--sessions", "new");
+    expect(stdout).toMatch(/^fetched \d+ versions, /);
+    expect(bob.run("sync", "pull", "--sessions", "all").stdout).toMatch(/^fetched 0 versions, /);
+    expect(bob.run("sessions").stdout).toMatch(new RegExp(`\t${from}$`, "m"));
+    const file = join(ann.folder, "a.md");
+    expect(bob.run("history", file).stdout).toMatch(new RegExp(`\t${from}$`, "m"));
+    expect(bob.run("objects").stdout).toContain(`${file} · from ${from}`);
+    expect(bob.run("show", file, "--metadata").stdout).toMatch(new RegExp(`^origin +\\S+ \\d+ \\S+ ${from}$`, "m"));
+
+    const { machines } = ann.json<{ machines: SharingMachine[] }>("sync", "machines");
+    expect(machines.map(({ author, machine }) => [author, machine])).toEqual(
+      expect.arrayContaining([
+        ["Ann", hostname()],
+        ["Bob", hostname()],
+      ]),
+    );
+    const rows = ann.run("sync", "machines").stdout;
+    expect(rows).toMatch(new RegExp(`^${hostname()} \\(here\\)\tAnn\t.*\t1 to be fetched\t\\S+$`, "m"));
+  });
+
+  test("gets what a session left from a program of its own", async () => {
+    const { port, release } = await claimPort();
+    onTestFinished(release);
+    const url = `http://127.0.0.1:${port}`;
+    const one = machine(url);
+    const settings = { ...patient, xtdbUrl: url, shareSessions: true };
+    const store = await openStore({ path: one.store, settings });
+    const session = await openSession(store, { harness: "test", sessionId: "left", cwd: one.folder, settings });
+    await session.transformContext([user("Run it.")]);
+    await session.close();
+    expect(await store.sessions()).toMatchObject([{ hostSessionId: "left", waits: true }]);
+    await store.close();
+    const server = await startNode({ port });
+    const sessions = () => machine(server.url).json<{ sessions: object[] }>("sync", "sessions").sessions;
+    await expect.poll(sessions, { timeout: 60_000 }).toMatchObject([{ hostSessionId: "left" }]);
+  });
+
+  test("waits no longer for such a program than its time", async () => {
+    const one = machine("http://127.0.0.1:1");
+    one.write("a.md", "one\n");
+    one.run("index", "a.md");
+    const left = { path: one.store, settings: { xtdbUrl: "http://127.0.0.1:1" }, seconds: 1 };
+    const sender = fileURLToPath(new URL("../../lib/sender.js", import.meta.url));
+    const env = { ...one.env, PALIMPSEST_LEFT: JSON.stringify(left) };
+    const [code] = await once(spawn(process.execPath, [sender], { env, stdio: "inherit" }), "exit");
+    expect(code).toBe(0);
+    const { stdout } = one.run("sync", "status");
+    expect(stdout).toMatch(/^waits to be sent +1 transaction/m);
+  });
+
   test("never gets text of excluded files or secrets of a session", async () => {
     const url = node.database();
     const [one, other] = [machine(url), machine(url)];
@@ -185,7 +257,7 @@ describe.skipIf(noXtdb)("a shared store", { timeout: 120_000 }, () => {
     const shared = await store.shared();
     const told: SharingProgress[] = [];
     const sent = await shared.push((progress) => told.push(progress));
-    expect(sent).toMatchObject({ versions: 300, leftOut: [] });
+    expect(sent).toMatchObject({ versions: 300, present: 0, leftOut: [] });
     // It is told on the event loop, which may come to it after the answer.
     await expect.poll(() => told[0], { timeout: 60_000 }).toMatchObject({ stage: "sending", of: null });
     expect(told[0].done).toBeGreaterThan(0);

@@ -15,7 +15,7 @@ export const history = {
   arguments: [1, 1],
   options: { session: handleOption },
   notes: [
-    "Versions from before a move are listed too, each version once, in the order of writing, which is the same on all machines. Columns: transaction here, time of writing, hash of the version, size; where another store wrote some of them, which one; for a file that moved, also its path at the time.",
+    "Versions from before a move are listed too, each version once, in the order of writing, which is the same on all machines. Columns: transaction here, time of writing, hash of the version, size; where another store wrote some of them, who and where, or which store; for a file that moved, also its path at the time.",
   ],
   json: "{ id: string, versions: Version[] }",
   examples: ["palimpsest history README.md"],
@@ -37,7 +37,7 @@ export const history = {
           ...(isOther ? [elsewhere(version, store) ?? "-"] : []),
           ...(moved ? [version.source?.path ?? version.id] : []),
         ]);
-        const more = [...(isOther ? ["STORE"] : []), ...(moved ? ["PATH"] : [])];
+        const more = [...(isOther ? ["FROM"] : []), ...(moved ? ["PATH"] : [])];
         await writeTable(["TX", "TIME", "HASH", "SIZE", ...more], rows, {
           order: ["TIME", "SIZE", ...more, "TX", "HASH"],
         });

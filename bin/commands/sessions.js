@@ -1,8 +1,10 @@
 // `palimpsest sessions`: the sessions of the store.
 
+import { whose } from "../../lib/describe.js";
+import { waitingText } from "../../lib/sharing.js";
 import { cut } from "../../lib/words.js";
 import { wholeNumber } from "../lib/arguments.js";
-import { isTerminal, noteNothing, writeJson } from "../lib/output.js";
+import { isTerminal, noteNothing, writeError, writeJson } from "../lib/output.js";
 import { withStore } from "../lib/store.js";
 import { shownTime, writeTable } from "../lib/table.js";
 
@@ -20,7 +22,7 @@ export const sessions = {
   arguments: [0, 0],
   options: { limit: { type: "string", value: "N", text: "largest number of sessions; default: all" } },
   notes: [
-    "Columns: ID, calls, last written, title, working folder, state, harness, first opened, origin. The title is the first words of the first message. A session is `active` while it is open, or if its process was killed. A `parted` session went on by itself because another process wrote to its origin. Sessions that made no call and forgotten ones are left out.",
+    "Columns: ID, calls, last written, title, working folder, state, harness, first opened, origin, sharing: `waits` where something of it is not sent yet to the shared store, or who wrote it on which other machine. The title is the first words of the first message. A session is `active` while it is open, or if its process was killed. A `parted` session went on by itself because another process wrote to its origin. Sessions that made no call and forgotten ones are left out.",
   ],
   json: "{ sessions: SessionInfo[] }",
   examples: ["palimpsest sessions --limit 10", "palimpsest sessions --json"],
@@ -47,10 +49,16 @@ export const sessions = {
         session.harness,
         shownTime(session.started),
         session.parentId === null ? "-" : `${session.origin} from ${parentOf(session.parentId)}`,
+        session.waits ? "waits" : (whose(session) ?? "-"),
       ]);
-      const headings = ["SESSION", "CALLS", "UPDATED", "TITLE", "FOLDER", "STATE", "HARNESS", "STARTED", "ORIGIN"];
-      const order = ["TITLE", "CALLS", "UPDATED", "SESSION", "FOLDER", "STATE", "HARNESS", "STARTED", "ORIGIN"];
+      const rest = ["FOLDER", "STATE", "HARNESS", "STARTED", "ORIGIN", "SHARING"];
+      const headings = ["SESSION", "CALLS", "UPDATED", "TITLE", ...rest];
+      const order = ["TITLE", "CALLS", "UPDATED", "SESSION", ...rest];
       await writeTable(headings, rows, { order });
+      const waiting = await waitingText(store);
+      if (waiting !== null) {
+        await writeError(`palimpsest: ${waiting}\n`);
+      }
     });
   },
 };

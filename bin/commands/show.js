@@ -1,7 +1,7 @@
 // `palimpsest show`: prints the content of an object, byte for byte, or its metadata.
 
 import { chatText } from "../../lib/chat-text.js";
-import { elsewhere, size, whatAndWhence, wholeOutput, whyNoText } from "../../lib/describe.js";
+import { elsewhere, size, whatAndWhence, wholeOutput, whose, whyNoText } from "../../lib/describe.js";
 import { harmless, name as spelt } from "../../lib/terminal.js";
 import { text, UsageError } from "../lib/arguments.js";
 import { isTerminal, write, writeError, writeJson } from "../lib/output.js";
@@ -32,7 +32,7 @@ export const show = {
     metadata: { type: "boolean", text: "print the metadata of the version instead" },
   },
   notes: [
-    "Of a chat, prints what was said as a text: each message behind a line such as `--- user, turn 3`, `--- assistant` or `--- tool call`; outputs are named. `--field turns` and `--field toolcall_refs` print these as JSON. Of a session, prints the events, each as a line of JSON. Fails for an object without content (binary, too large, deleted). Of a tool call that read a file, prints which lines it read: their text is in the file. Of one whose tool cut its output, prints all of it where it is stored. Where another store wrote it, stderr says so.",
+    "Of a chat, prints what was said as a text: each message behind a line such as `--- user, turn 3`, `--- assistant` or `--- tool call`; outputs are named. `--field turns` and `--field toolcall_refs` print these as JSON. Of a session, prints the events, each as a line of JSON. Fails for an object without content (binary, too large, deleted). Of a tool call that read a file, prints which lines it read: their text is in the file. Of one whose tool cut its output, prints all of it where it is stored. Where another store wrote it, stderr says who and where, or which store.",
     "With `--metadata`, of a session also what it knew: its tool calls, and a table of the objects that it met with their handles and the sets that they were in.",
   ],
   json: "Version & { text: string }, or Version & { items: unknown[] }; with --metadata Version & { document?: SessionDocument }",
@@ -57,7 +57,7 @@ export const show = {
         }
         const whence = elsewhere(version, store);
         if (whence !== null && !given.json) {
-          await writeError(`palimpsest: written by another store, ${whence}\n`);
+          await writeError(`palimpsest: written by ${whence}\n`);
         }
         if (version.type === "chat" && (field === "turns" || field === "toolcall_refs")) {
           const { nodes } = await store.expand({ roots: [version.id], depth: 0, values: [field], at: version.txId });
@@ -157,7 +157,9 @@ function metadata(version, store, document) {
     type: version.type,
     tx: version.txId,
     time: version.systemTime,
-    origin: `${version.origin.storeId} ${version.origin.txId} ${version.origin.time}`,
+    origin: [version.origin.storeId, version.origin.txId, version.origin.time, whose(version.origin) ?? ""]
+      .join(" ")
+      .trim(),
     content_hash: version.contentHash,
     source_hash: version.sourceHash ?? "-",
     content: version.content ?? "-",

@@ -19,7 +19,15 @@ export const forNames = ["filesystemId", "mounts", "sandbox"];
 export const forFiles = [...forNames, "maxTextBytes", "exclude", "excludeAlso"];
 
 /** Settings that say where the shared store is, and what of a store stays here. */
-export const forSharing = ["xtdbUrl", "xtdbTokenFile", "xtdbCaFile", "shareSessions", "exclude", "excludeAlso"];
+export const forSharing = [
+  "xtdbUrl",
+  "xtdbTokenFile",
+  "xtdbCaFile",
+  "shareSessions",
+  "shareAs",
+  "exclude",
+  "excludeAlso",
+];
 
 /**
  * What a command does to the store: `read` leaves every file as it is; `refresh` reads too, but first brings the store's indexes up to

@@ -322,6 +322,13 @@ impl Session {
         let shared = Arc::clone(&self.shared);
         blocking(move || shared.close())
     }
+
+    /// Whether something waits to be sent to the shared store that nothing in this process sends any more: after `close`.
+    #[napi]
+    pub fn leaves(&self) -> Promised<bool> {
+        let sharing = self.sharing.clone();
+        blocking(move || sharing.map_or(Ok(false), |sharing| sharing.leaves()))
+    }
 }
 
 /// Tokens of a text by `o200k_base`; above 1 MiB an estimate from samples.

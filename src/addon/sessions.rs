@@ -1,11 +1,15 @@
 //! Listing and finding the sessions of a store.
 
+use std::sync::Arc;
+
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::{Given, Maybe};
 use super::blocking::{Answer, Promised, answering, blocking};
 use super::store::Store;
+use super::version::machine_of;
+use base::object::TxId;
 use store::Version;
 
 /// Which sessions to list.
@@ -26,10 +30,12 @@ impl Store {
         ts_return_type = "Promise<SessionInfo[]>"
     )]
     pub fn sessions(&self, options: Maybe<SessionsOptions>) -> Promised<Answer> {
-        let store = self.core.clone();
+        let (store, settings) = (self.core.clone(), Arc::clone(&self.settings));
         answering(move || {
             let limit = options.or_default("options")?.limit;
             let limit = limit.map_or(usize::MAX, |limit| limit as usize);
+            let sent = xtdb::sent_until(&store, &settings);
+            let info = |session| info(&store, session, sent);
             Ok(live::sessions(&store, limit)?.iter().map(info).collect::<Vec<_>>())
         })
     }
@@ -47,7 +53,8 @@ impl Store {
 }
 
 /// A session in the shape of `SharedSession` in `types`.
-pub(super) fn shared_session(version: &Version) -> Value {
+pub(super) fn shared_session(store: &store::Store, version: &Version) -> Value {
+    let machine = machine_of(store, &version.origin.store_id);
     json!({
         "id": version.envelope.id,
         "harness": text_field(version, "harness"),
@@ -56,6 +63,8 @@ pub(super) fn shared_session(version: &Version) -> Value {
         "state": text_field(version, "state"),
         "updated": version.origin.time.to_string(),
         "storeId": version.origin.store_id,
+        "machine": machine.as_ref().map(|one| &one.machine),
+        "author": machine.as_ref().and_then(|one| one.author.as_ref()),
     })
 }
 
@@ -63,8 +72,11 @@ fn text_field<'a>(version: &'a Version, name: &str) -> &'a str {
     version.fields.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn info(session: &live::SessionSummary) -> Value {
+/// `sent`: the last transaction that was sent to the shared store, if sessions are shared.
+fn info(store: &store::Store, session: &live::SessionSummary, sent: Option<TxId>) -> Value {
     let version = &session.version;
+    let is_own = version.origin.store_id == store.id();
+    let machine = machine_of(store, &version.origin.store_id);
     let origin = if session.parted { "parted" } else { "forked" };
     json!({
         "id": version.envelope.id,
@@ -81,5 +93,8 @@ fn info(session: &live::SessionSummary) -> Value {
         "chatId": text_field(version, "chat_ref"),
         "systemPromptId": text_field(version, "system_prompt_ref"),
         "txId": version.tx_id,
+        "waits": is_own && sent.is_some_and(|sent| version.tx_id > sent),
+        "machine": machine.as_ref().map(|one| &one.machine),
+        "author": machine.as_ref().and_then(|one| one.author.as_ref()),
     })
 }

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use napi::Env;
 use napi::bindgen_prelude::Function;
@@ -170,13 +171,71 @@ impl SharedStore {
         answering(move || core.pull_session(&name.named("name")?))
     }
 
+    /// Fetches sessions that others sent: with `new` those that are not here yet, with `all` also what was added to those that are.
+    ///
+    /// Rejects as `push`. What was fetched before an error stays here.
+    #[napi(
+        ts_args_type = "which: 'new' | 'all', onProgress?: (progress: SharingProgress) => void",
+        ts_return_type = "Promise<PullReport>",
+        catch_unwind
+    )]
+    pub fn pull_sessions(
+        &self,
+        env: Env,
+        which: Given<String>,
+        on_progress: Maybe<Function<'_, Answer, ()>>,
+    ) -> napi::Result<Promised<Answer>> {
+        let core = Arc::clone(&self.core);
+        let listener = listener(env, on_progress)?;
+        Ok(answering(move || {
+            let all = match which.named("which")?.as_str() {
+                "new" => false,
+                "all" => true,
+                _ => return Err(Error::argument("which", "has to be `new` or `all`")),
+            };
+            core.pull_sessions(all, &mut told(listener))
+        }))
+    }
+
     /// Lists the sessions that the shared store has, those written last first.
     ///
     /// Rejects as `push`.
     #[napi(ts_return_type = "Promise<SharedSession[]>")]
     pub fn sessions(&self) -> Promised<Answer> {
+        let (core, local) = (Arc::clone(&self.core), self.local.clone());
+        answering(move || {
+            let sessions = core.sessions()?;
+            Ok(sessions.iter().map(|one| shared_session(&local, one)).collect::<Vec<_>>())
+        })
+    }
+
+    /// Lists the machines that share, those seen last first.
+    ///
+    /// Rejects as `push`.
+    #[napi(ts_return_type = "Promise<SharingMachine[]>")]
+    pub fn machines(&self) -> Promised<Answer> {
         let core = Arc::clone(&self.core);
-        answering(move || Ok(core.sessions()?.iter().map(shared_session).collect::<Vec<_>>()))
+        answering(move || {
+            let machine = |one: &xtdb::SharingMachine| {
+                json!({
+                    "storeId": one.store_id,
+                    "machine": one.machine.machine,
+                    "author": one.machine.author,
+                    "seen": one.seen.to_string(),
+                    "behind": one.behind,
+                })
+            };
+            Ok(core.machines()?.iter().map(machine).collect::<Vec<_>>())
+        })
+    }
+
+    /// Sends what a session left that ended: tries for so many seconds, or until nothing waits.
+    ///
+    /// Rejects as `push`, but not with `XTDB_UNAVAILABLE`.
+    #[napi(ts_args_type = "seconds: number", ts_return_type = "Promise<void>")]
+    pub fn finish(&self, seconds: Given<u32>) -> Promised<()> {
+        let core = Arc::clone(&self.core);
+        blocking(move || core.finish(Duration::from_secs(seconds.named("seconds")?.into())))
     }
 }
 

@@ -6,10 +6,12 @@ use serde_json::{Value, json};
 use base::error::Result;
 use base::object::VersionSelector;
 use store::{Store, Version};
+use xtdb::Machine;
 
 /// A version in the shape of `Version` in `types`.
 pub(super) fn described(store: &Store, version: &Version) -> Result<Value> {
     let Version { envelope, origin, .. } = version;
+    let machine = machine_of(store, &origin.store_id);
     Ok(json!({
         "id": envelope.id,
         "type": envelope.kind,
@@ -21,6 +23,8 @@ pub(super) fn described(store: &Store, version: &Version) -> Result<Value> {
             "storeId": origin.store_id,
             "txId": origin.tx_id,
             "time": origin.time.to_string(),
+            "machine": machine.as_ref().map(|one| &one.machine),
+            "author": machine.as_ref().and_then(|one| one.author.as_ref()),
         },
         "sourceHash": version.source_hash,
         "contentHash": version.content_hash,
@@ -32,6 +36,11 @@ pub(super) fn described(store: &Store, version: &Version) -> Result<Value> {
         "nicknames": store.nicknames(&envelope.id)?,
         "reference": Store::static_reference(version),
     }))
+}
+
+/// The machine of another store, if it is known.
+pub(super) fn machine_of(store: &Store, store_id: &str) -> Option<Machine> {
+    if store_id == store.id() { None } else { xtdb::machine_of(store, store_id) }
 }
 
 pub(super) fn all_described(store: &Store, versions: &[Version]) -> Result<Vec<Value>> {

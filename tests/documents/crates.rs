@@ -7,8 +7,9 @@ use std::path::Path;
 const PURE: [&str; 4] = ["base", "config", "context", "session"];
 
 /// What reaches beyond the process, and who may name it.
-const REACHING: [(&str, &[&str]); 9] = [
+const REACHING: [(&str, &[&str]); 10] = [
     ("cap-std", &["files", "memory"]),
+    ("hostname", &["xtdb"]),
     ("hyper", &["xtdb"]),
     ("napi", &["palimpsest"]),
     ("notify", &["source"]),

@@ -142,6 +142,9 @@ pub struct Settings {
     /// Whether to share sessions too, with likely secrets removed. Default `false`: only files. Not
     /// in project files.
     pub share_sessions: bool,
+    /// Name that others read beside what this machine shared. Default `None`: the `user.name` of
+    /// git. Not in project files.
+    pub share_as: Option<String>,
 }
 
 /// How the session's sets become messages.
@@ -226,6 +229,7 @@ impl Default for Settings {
             xtdb_token_file: None,
             xtdb_ca_file: None,
             share_sessions: false,
+            share_as: None,
         }
     }
 }

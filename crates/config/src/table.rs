@@ -245,4 +245,10 @@ pub const SETTINGS: &[SettingDoc] = &[
         "false",
         "Whether sessions go to the shared store too, without what looks like a secret; `false`: files alone",
     )),
+    user_only(setting(
+        "shareAs",
+        SettingType::OptionalText,
+        "null",
+        "Name that others read beside what this machine shared; `null`: the `user.name` of git",
+    )),
 ];

@@ -111,9 +111,10 @@ pub trait Backend: Debug + Send + Sync {
         Ok(vec![false; versions.len()])
     }
 
-    /// Content hashes and origins of the latest versions of several objects. An object may be
-    /// missing from the result; it must then be read individually.
-    fn latest(&self, _ids: &[ObjectId]) -> Result<HashMap<ObjectId, (Hash, Origin)>> {
+    /// Of several objects, the content hash and the origin of the latest version, and the number of
+    /// versions, each once. An object may be missing from the result; it must then be read
+    /// individually.
+    fn latest(&self, _ids: &[ObjectId]) -> Result<HashMap<ObjectId, (Hash, Origin, usize)>> {
         Ok(HashMap::new())
     }
 

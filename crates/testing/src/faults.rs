@@ -23,6 +23,8 @@ pub enum Fault {
     Refuse,
     /// It is answered 500 and not forwarded.
     Status500,
+    /// It is answered 403 if it writes, and forwarded otherwise.
+    ReadOnly,
     /// It is forwarded after this time. What waits goes on at once when the proxy is told otherwise.
     Delay(Duration),
     /// The connection ends after so many bytes of the answer's body.
@@ -37,6 +39,8 @@ struct State {
     once: Option<(String, Fault)>,
     /// First lines of all requests.
     seen: Vec<String>,
+    /// Bytes of requests and answers that were forwarded.
+    bytes: usize,
     open: Vec<TcpStream>,
     ended: bool,
 }
@@ -54,8 +58,14 @@ impl Proxy {
         let port = ClaimedPort::new();
         let address = ("127.0.0.1", port.number);
         let listener = TcpListener::bind(address).unwrap();
-        let state =
-            State { fault: Fault::Pass, once: None, seen: vec![], open: vec![], ended: false };
+        let state = State {
+            fault: Fault::Pass,
+            once: None,
+            seen: vec![],
+            bytes: 0,
+            open: vec![],
+            ended: false,
+        };
         let state = Arc::new(Mutex::new(state));
         let accepting = Arc::clone(&state);
         thread::spawn(move || accept(listener, address, &target, &accepting));
@@ -88,6 +98,11 @@ impl Proxy {
     /// The first lines of all requests so far, also of those that were not forwarded.
     pub fn seen(&self) -> Vec<String> {
         self.state.lock().unwrap().seen.clone()
+    }
+
+    /// Bytes of all requests that were forwarded, and of their answers.
+    pub fn bytes(&self) -> usize {
+        self.state.lock().unwrap().bytes
     }
 
     /// Until somebody listens, or nobody does.
@@ -169,15 +184,17 @@ fn forward(
     let fault = fault_of(request, state);
     match fault {
         Fault::Refuse => return None,
-        Fault::Status500 => {
-            let answer = "HTTP/1.1 500 Server Error\r\nContent-Length: 0\r\n\r\n";
-            return client.send(answer.as_bytes()).ok();
+        Fault::Status500 => return send_status("500 Server Error", client),
+        Fault::ReadOnly if request.first_line().contains("submit-tx") => {
+            return send_status("403 Forbidden", client);
         }
         Fault::Delay(time) => wait(time, state),
-        Fault::Pass | Fault::CutBodyAfter(_) | Fault::SwallowAnswer => {}
+        Fault::Pass | Fault::ReadOnly | Fault::CutBodyAfter(_) | Fault::SwallowAnswer => {}
     }
     let answer = ask(request, server, target)?;
     let body = answer.raw_body.as_slice();
+    let sizes = [&request.head, &request.raw_body, &answer.head, &answer.raw_body].map(Vec::len);
+    state.lock().unwrap().bytes += sizes.iter().sum::<usize>();
     match fault {
         Fault::SwallowAnswer => None,
         Fault::CutBodyAfter(bytes) => {
@@ -190,6 +207,10 @@ fn forward(
             (!answer.cut).then_some(())
         }
     }
+}
+
+fn send_status(status: &str, client: &mut Connection) -> Option<()> {
+    client.send(format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n").as_bytes()).ok()
 }
 
 fn fault_of(request: &Message, state: &Mutex<State>) -> Fault {

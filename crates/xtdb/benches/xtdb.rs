@@ -1,6 +1,6 @@
 //! A shared store in XTDB beside the local SQLite store of the same run: a single node on RocksDB,
 //! which syncs each write to disk, and two nodes over one PostgreSQL. The ratio counts, not the
-//! speed of the disk. `npm run bench:xtdb` runs it; one line names what a column lacks (a JDK,
+//! speed of the disk. Then sessions that travel, also over a slow line. `npm run bench:xtdb` runs it; one line names what a column lacks (a JDK,
 //! Maven, PostgreSQL).
 #![cfg(unix)]
 #![expect(clippy::print_stdout, reason = "it prints a table")]
@@ -15,10 +15,16 @@ use std::time::{Duration, Instant};
 
 use base::object::{AsOf, ObjectId, ObjectType, Source, TxId};
 use config::XtdbOptions;
-use store::{NewVersion, Query, Store};
+use store::{IsExcluded, NewVersion, Query, Store};
 use xtdb::{Sharing, SharingOptions, migrate};
 
+use testing::faults::{Fault, Proxy};
 use testing::xtdb::{Node, NodeKind};
+
+#[path = "../../../tests/common/calls.rs"]
+mod calls;
+#[path = "../../../tests/common/recordings.rs"]
+mod recordings;
 
 /// Number of calls; the median counts.
 const CALLS: usize = 200;
@@ -55,6 +61,7 @@ fn main() {
         columns.push(("two nodes over PostgreSQL", shared([&one, &other])));
     }
     print(&columns);
+    sessions();
 }
 
 /// The costs if one machine uses the first node, and another the second.
@@ -65,7 +72,7 @@ fn shared(nodes: [&Node; 2]) -> Times {
     let machines = [("one", &options[0]), ("other", &options[1])].map(|(name, shared)| {
         let store = Store::open(folder.path().join(name).to_str().unwrap()).unwrap();
         let (shared, is_excluded) = (shared.clone(), Arc::new(|_: &str| false));
-        let options = SharingOptions { shared, sessions: false, is_excluded };
+        let options = SharingOptions { shared, sessions: false, author: None, is_excluded };
         (store.clone(), Sharing::new(store, options))
     });
     let [(store, sender), (_, taker)] = machines;
@@ -166,4 +173,86 @@ fn print(columns: &[(&str, Times)]) {
         });
         println!("| {what} | {:.3} |{}", ms(own), cells.collect::<String>());
     }
+}
+
+/// Calls of a session, as in the goals.
+const SESSION_CALLS: usize = 25;
+
+/// Sessions that a fresh machine fetches.
+const SESSIONS: usize = 20;
+
+/// Calls of a live session that are timed.
+const LIVE_CALLS: usize = 10;
+
+/// What sessions cost that travel, on loopback and over a line of 20 ms each way, beside the goals.
+fn sessions() {
+    let line = Fault::Delay(Duration::from_millis(40));
+    let (Some(near), Some(far)) = (travel(Fault::Pass), travel(line)) else { return };
+    println!("\n| {SESSION_CALLS} calls a session | goal | loopback | 20 ms each way |");
+    println!("| --- | ---: | ---: | ---: |");
+    let goals = ["≤ 40", "", "≤ 15 s / ≤ 40 s", "≤ 2 s", "≤ 2 s", "≤ 3"];
+    for ((goal, (what, near)), (_, far)) in goals.into_iter().zip(near).zip(far) {
+        println!("| {what} | {goal} | {near} | {far} |");
+    }
+}
+
+/// Figures for one line, in words.
+fn travel(fault: Fault) -> Option<Vec<(&'static str, String)>> {
+    let node = Node::start(NodeKind::Rocks)?;
+    let proxy = Proxy::before(&node.url());
+    let folder = tempfile::tempdir().unwrap();
+    let machine = |name: &str| {
+        let store = Store::open(folder.path().join(name).to_str().unwrap()).unwrap();
+        let shared = XtdbOptions { url: proxy.url(), ..XtdbOptions::default() };
+        let is_excluded: IsExcluded = Arc::new(|_| false);
+        let options = SharingOptions { shared, sessions: true, author: None, is_excluded };
+        (store.clone(), Arc::new(Sharing::new(store, options)))
+    };
+    let seconds = |time: Duration| format!("{:.2} s", time.as_secs_f64());
+    let (store, writer) = machine("writer");
+    for number in 0..SESSIONS {
+        calls::run_calls(&store, &format!("s{number}"), SESSION_CALLS);
+    }
+    let before = proxy.bytes();
+    writer.push(&mut |_| Ok(())).unwrap();
+    let sent = proxy.bytes() - before;
+    proxy.set(fault);
+    let (_, one) = machine("one");
+    one.pull(&mut |_| Ok(())).unwrap();
+    let before = proxy.seen().len();
+    let fetched = once(|| drop(one.pull_session("s1").unwrap()));
+    let requests = proxy.seen().len() - before;
+    let (_, fresh) = machine("fresh");
+    let all = once(|| drop(fresh.pull_sessions(false, &mut |_| Ok(())).unwrap()));
+    let mut lags = live(&store, &writer);
+    lags.sort();
+    let size = std::fs::metadata(store.path()).unwrap().len();
+    Some(vec![
+        ("fetch one session: requests", requests.to_string()),
+        ("fetch one session", seconds(fetched)),
+        ("fetch 20 sessions on a fresh machine", seconds(all)),
+        ("lag of a live session, median", seconds(lags[lags.len() / 2])),
+        ("lag of a live session, longest", seconds(lags[lags.len() - 1])),
+        ("bytes sent, as a multiple of the store", format!("{:.2}", sent as f64 / size as f64)),
+    ])
+}
+
+/// How long each call of a live session takes until it is in the shared store.
+fn live(store: &Store, sharing: &Arc<Sharing>) -> Vec<Duration> {
+    let running = sharing.start().unwrap();
+    let mut session = recordings::open(store, "live");
+    let messages = calls::calls(LIVE_CALLS);
+    let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
+    let mut lags = Vec::new();
+    for call in 0..LIVE_CALLS {
+        std::thread::sleep(Duration::from_secs(1));
+        recordings::continue_with(&mut session, &messages[..=2 * call], 2 * call);
+        lags.push(once(|| {
+            while sharing.status().unwrap().outbox > 0 {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }));
+    }
+    drop(running);
+    lags
 }

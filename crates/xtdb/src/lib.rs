@@ -7,8 +7,8 @@
 mod server;
 mod sync;
 
-pub use server::{XtdbBackend, XtdbServer, connect, examine_xtdb};
+pub use server::{Machine, XtdbBackend, XtdbServer, connect, examine_xtdb};
 pub use sync::{
-    Migrated, Pulled, Pushed, Restored, Running, Sharing, SharingError, SharingOptions,
-    SharingStatus, migrate,
+    Migrated, Pulled, Pushed, Restored, Running, Sharing, SharingError, SharingMachine,
+    SharingOptions, SharingStatus, machine_of, migrate, sent_until,
 };

@@ -3,7 +3,7 @@
 //!
 //! `ahead` keeps what is read of a session. `client` calls the server and turns failures into typed errors; `edn` reads and writes the
 //! notation in which XTDB gives times to the millisecond; `examine` identifies a server.
-//! `known` recognises its log. `documents` defines how objects look there, `plan` and `write` are
+//! `known` recognises its log, `machines` who writes to it. `documents` defines how objects look there, `plan` and `write` are
 //! commits, `read`, `find` and `logged` reads. Our transactions have XTDB's numbers and times. Must not know of another store.
 
 mod ahead;
@@ -15,6 +15,7 @@ mod examine;
 mod find;
 mod known;
 mod logged;
+mod machines;
 mod plan;
 mod read;
 mod write;
@@ -37,6 +38,8 @@ pub(crate) use self::examine::PATIENCE;
 pub use self::examine::{XtdbServer, examine as examine_xtdb};
 use self::known::Known;
 pub(crate) use self::logged::Logged;
+pub(crate) use self::machines::Introduced;
+pub use self::machines::Machine;
 use base::error::{Error, Result};
 use base::object::{
     AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Room, Timestamp, TxId,
@@ -295,7 +298,7 @@ impl Backend for XtdbBackend {
         self.open()?.lacks_origins(versions)
     }
 
-    fn latest(&self, ids: &[ObjectId]) -> Result<HashMap<ObjectId, (Hash, Origin)>> {
+    fn latest(&self, ids: &[ObjectId]) -> Result<HashMap<ObjectId, (Hash, Origin, usize)>> {
         self.open()?.latest_origins(ids)
     }
 

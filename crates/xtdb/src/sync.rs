@@ -8,6 +8,7 @@
 //! - `lost` is what follows when the shared store no longer has what it acknowledged.
 //! - `passing` is the part that both share.
 //! - `forgotten` carries over what a person chose to forget, both ways.
+//! - `machines` is who shares, and who wrote what.
 //! - `running` is the thread that does this while a session runs, in one process at a time.
 //! - `state` is what a store remembers about a shared one; `migrate` moves everything at once.
 //!
@@ -16,6 +17,7 @@
 
 mod forgotten;
 mod lost;
+mod machines;
 mod migrate;
 mod passing;
 mod pull;
@@ -23,28 +25,28 @@ mod push;
 mod running;
 mod state;
 
-use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use self::lost::Lost;
 pub use self::lost::Restored;
+use self::machines::behind;
+pub use self::machines::{SharingMachine, machine_of};
 pub use self::migrate::{Migrated, migrate};
 pub use self::pull::Pulled;
 pub use self::push::Pushed;
 pub use self::running::Running;
+pub use self::state::sent_until;
 use self::state::{Last, State};
 use config::{Exclude, Settings, XtdbOptions};
 use store::{IsExcluded, Store, Version};
 
 use super::XtdbBackend;
-use super::server::PATIENCE;
+use super::server::{Machine, PATIENCE};
 use base::error::{Error, Result};
 use base::object::{ObjectType, Timestamp, TxId};
-
-/// Transactions examined to count those of others.
-const LOOKED_AT: u64 = 1_000;
 
 /// Versions read at once from a log.
 const VERSIONS_AT_ONCE: usize = 256;
@@ -57,6 +59,8 @@ pub struct SharingOptions {
     /// Whether running sessions are shared too, from their start. Text in them that looks like a
     /// secret is replaced.
     pub sessions: bool,
+    /// Name of this machine's user; `None`: that of git.
+    pub author: Option<String>,
     /// Files whose text neither leaves this machine nor is taken.
     pub is_excluded: IsExcluded,
 }
@@ -76,7 +80,8 @@ impl SharingOptions {
         let memory = Exclude::new(&MEMORY_FOLDERS.map(str::to_owned))?;
         let kept = memory.and(settings.excluded()?);
         let is_excluded: IsExcluded = Arc::new(move |path| kept.excludes_name(Path::new(path)));
-        Ok(Self { shared, sessions: settings.share_sessions, is_excluded })
+        let (sessions, author) = (settings.share_sessions, settings.share_as.clone());
+        Ok(Self { shared, sessions, author, is_excluded })
     }
 }
 
@@ -85,6 +90,9 @@ pub struct Sharing {
     local: Store,
     options: SharingOptions,
     connected: Mutex<Option<Connected>>,
+    machine: OnceLock<Machine>,
+    /// Whether something was taken since this machine last said how far it is.
+    took: AtomicBool,
 }
 
 /// The shared store, as a store and as its concrete backend.
@@ -136,7 +144,13 @@ pub struct SharingError {
 impl Sharing {
     /// Sends nothing.
     pub fn new(local: Store, options: SharingOptions) -> Self {
-        Self { local, options, connected: Mutex::new(None) }
+        Self {
+            local,
+            options,
+            connected: Mutex::new(None),
+            machine: OnceLock::new(),
+            took: AtomicBool::new(false),
+        }
     }
 
     /// The sessions in the shared store, by ID.
@@ -144,7 +158,10 @@ impl Sharing {
     /// # Errors
     /// Those of [`XtdbBackend::connect`].
     pub fn sessions(&self) -> Result<Vec<Version>> {
-        self.connect()?.0.backend.sessions()
+        let shared = self.connect()?.0;
+        let sessions = shared.backend.sessions()?;
+        self.learn_authors(&shared, &sessions)?;
+        Ok(sessions)
     }
 
     /// The locally known status, without asking the server.
@@ -176,8 +193,10 @@ impl Sharing {
             let (newest, _) = connected.store.newest()?;
             let store_id = connected.store.id().to_owned();
             let pulled = State::read(&self.local, &store_id)?.pulled;
-            let behind =
-                if lost.is_some() { None } else { self.behind(&connected, pulled, newest)? };
+            let behind = match lost {
+                Some(_) => None,
+                None => behind(&connected, &[(self.local.id(), pulled)], newest)?.pop(),
+            };
             Ok((store_id, behind, lost))
         });
         self.note(None, asked.as_ref().err())?;
@@ -191,22 +210,6 @@ impl Sharing {
             Err(error) => status.error = Some(self.describe(&error, status.error)),
         }
         Ok(status)
-    }
-
-    /// Number of others' transactions that were not taken yet; if there are very many, own ones may
-    /// be among them.
-    fn behind(&self, shared: &Connected, pulled: TxId, newest: TxId) -> Result<Option<u64>> {
-        let all = u64::try_from(newest.0.saturating_sub(pulled.0)).unwrap_or(0);
-        if all > LOOKED_AT {
-            return Ok(Some(all));
-        }
-        let mut others = BTreeSet::new();
-        shared.backend.log(pulled, VERSIONS_AT_ONCE, &mut |logged| {
-            let foreign = |version: &&Version| version.origin.store_id != self.local.id();
-            others.extend(logged.versions.iter().filter(foreign).map(|version| version.tx_id));
-            Ok(())
-        })?;
-        Ok(Some(others.len() as u64))
     }
 
     /// Number of transactions that wait to be sent, and the time of the oldest.

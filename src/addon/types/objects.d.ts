@@ -182,4 +182,8 @@ export interface VersionOrigin {
   txId: number;
   /** Its time there, in RFC 3339, UTC. */
   time: string;
+  /** Host name of the machine with that store; null for this store, or if it is not known. */
+  machine: string | null;
+  /** Who works there; null for this store, or if it is not known. */
+  author: string | null;
 }

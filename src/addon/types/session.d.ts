@@ -119,6 +119,12 @@ export interface SessionInfo {
   systemPromptId: string;
   /** Transaction of its latest version. */
   txId: number;
+  /** Whether something of it waits to be sent to the shared store of the settings. */
+  waits: boolean;
+  /** Host name of the machine where it was written last; null for this store, or if it is not known. */
+  machine: string | null;
+  /** Who works there; null for this store, or if it is not known. */
+  author: string | null;
 }
 
 /** The sets of a session. Pool, active and pinned set list handles of the index. */

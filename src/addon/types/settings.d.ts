@@ -37,6 +37,7 @@ export interface Settings {
   xtdbTokenFile: string | null;
   xtdbCaFile: string | null;
   shareSessions: boolean;
+  shareAs: string | null;
 }
 
 /** A folder that an agent in a sandbox sees under another path. All prefixes are absolute paths. */

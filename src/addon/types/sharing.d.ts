@@ -80,6 +80,24 @@ export interface SharedSession {
   updated: string;
   /** ID of the store that wrote it. */
   storeId: string;
+  /** Host name of the machine with that store; null for this store, or if it is not known. */
+  machine: string | null;
+  /** Who works there; null for this store, or if it is not known. */
+  author: string | null;
+}
+
+/** A machine that shares. */
+export interface SharingMachine {
+  /** ID of its store. */
+  storeId: string;
+  /** Its host name. */
+  machine: string;
+  /** Who works there: its setting `shareAs`, or the `user.name` of git; null if neither is set. */
+  author: string | null;
+  /** When it last wrote to the shared store, in RFC 3339, UTC, to the second. */
+  seen: string;
+  /** Transactions of others that it had not fetched: of this machine now, of others when they last said so. */
+  behind: number;
 }
 
 /** Why sharing does not work. */

@@ -280,7 +280,7 @@ fn the_environment_sets_or_disables_the_shared_store() {
 
 #[test]
 fn a_project_may_not_say_where_files_are_shared() {
-    for key in ["xtdbUrl", "xtdbTokenFile", "xtdbCaFile", "shareSessions"] {
+    for key in ["xtdbUrl", "xtdbTokenFile", "xtdbCaFile", "shareSessions", "shareAs"] {
         let refusal = Folders::new(None, Some(&json!({ key: null }).to_string())).refusal();
         let expected = format!(
             "settings in `PROJECT/.pi/palimpsest.json`: `{key}` may be set in the user's settings only"

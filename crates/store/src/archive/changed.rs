@@ -21,11 +21,14 @@ impl Merge<'_> {
     }
 
     fn described(&self, id: &ObjectId, before: &Origin, after: Origin) -> Result<ChangedLatest> {
-        let version = self.store.require(id, AsOf::Latest)?;
-        let path = version.envelope.source.as_ref().and_then(Source::path).map(str::to_owned);
+        let envelope = match self.history_of(id).first() {
+            Some(version) => version.envelope.clone(),
+            None => self.store.require(id, AsOf::Latest)?.envelope,
+        };
+        let path = envelope.source.as_ref().and_then(Source::path).map(str::to_owned);
         Ok(ChangedLatest {
             id: id.clone(),
-            kind: version.envelope.kind,
+            kind: envelope.kind,
             path,
             before: before.time,
             after: after.time,

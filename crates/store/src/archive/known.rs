@@ -5,10 +5,10 @@
 use super::format::Key;
 use super::incoming::Entry;
 use super::merge::Merge;
-use super::standing::{Standing, in_store, session_of};
+use super::standing::{Placed, Standing, in_store, session_of};
 use crate::Version;
 use base::error::Result;
-use base::object::{ObjectId, ObjectType};
+use base::object::{AsOf, ObjectId, ObjectType, TxId};
 
 /// Versions that the store is asked about in one request.
 const ASKED_AT_ONCE: usize = 512;
@@ -65,7 +65,8 @@ impl Merge<'_> {
         self.keep_settled()
     }
 
-    /// Drops cached state of the store, except for objects without a list that are unchanged.
+    /// Drops cached state of the store, except for objects without a list to which nobody else added
+    /// a version. Somebody may have, before ours: then the latest one does not show it.
     pub(super) fn keep_settled(&mut self) -> Result<()> {
         let entries = self.incoming.arrivals().entries.iter();
         let plain = entries.filter(|entry| entry.items.is_none());
@@ -76,10 +77,13 @@ impl Merge<'_> {
         let latest = self.store.backend().latest(&ids)?;
         let mut objects = std::mem::take(&mut self.objects);
         self.begin_anew();
-        for (id, (content_hash, origin)) in latest {
+        for (id, (content_hash, origin, versions)) in latest {
             let key = Key::of(&id, &content_hash, &origin);
             let known = objects.remove(&id);
-            let is_same = |object: &Standing| object.last.as_ref().is_some_and(|l| l.key == key);
+            let is_same = |object: &Standing| {
+                object.last.as_ref().is_some_and(|last| last.key == key)
+                    && object.known.len() == versions
+            };
             if let Some(mut object) = known.filter(is_same) {
                 object.is_put = false;
                 self.objects.insert(id, object);
@@ -90,12 +94,26 @@ impl Merge<'_> {
 
     /// The version with this content and origin that the store is known to have.
     pub(super) fn known_here(&self, entry: &Entry) -> Option<&Version> {
-        let history = &self.objects.get(&entry.id)?.history;
-        history.iter().find(|version| {
+        self.history_of(&entry.id).iter().find(|version| {
             version.content_hash == entry.content_hash
                 && version.origin.store_id == entry.origin.store_id
                 && version.origin.tx_id == entry.origin.tx_id
         })
+    }
+
+    /// The versions that an object had before the import, newest first; none if they were not read
+    /// at once.
+    pub(super) fn history_of(&self, id: &ObjectId) -> &[Version] {
+        self.objects.get(id).map_or(&[], |object| &object.history)
+    }
+
+    /// An object's version as of a transaction.
+    pub(super) fn version_here(&self, id: &ObjectId, tx_id: TxId) -> Result<Option<Version>> {
+        let history = self.history_of(id);
+        if history.first().is_some_and(|latest| tx_id <= latest.tx_id) {
+            return Ok(history.iter().find(|version| version.tx_id <= tx_id).cloned());
+        }
+        self.store.get(id, AsOf::Tx(tx_id))
     }
 
     /// Reads an object's state from the store, unless it is known.
@@ -117,8 +135,10 @@ impl Merge<'_> {
             let placed = |version: &Version| {
                 in_store(version, keeps && version.origin.store_id == self.store.id())
             };
-            standing.last = Some(placed(latest));
-            standing.newest = history.iter().map(placed).max_by(|a, b| a.rank.cmp(&b.rank));
+            let all: Vec<Placed> = history.iter().map(placed).collect();
+            standing.known = all.iter().map(|one| one.key).collect();
+            standing.last = all.first().cloned();
+            standing.newest = all.into_iter().max_by(|a, b| a.rank.cmp(&b.rank));
             self.before.entry(id.clone()).or_insert_with(|| latest.origin.clone());
             standing.session = session_of(latest);
         }

@@ -254,6 +254,7 @@ impl<'a> Merge<'a> {
             None => Expected::Absent,
         };
         object.is_put = true;
+        object.known.insert(placed.key);
         object.identity_hash = Some(put.envelope.identity_hash.clone());
         object.last = Some(placed.clone());
         if object.newest.as_ref().is_none_or(|newest| newest.rank < placed.rank) {
@@ -363,6 +364,10 @@ impl<'a> Merge<'a> {
         match placed.place {
             Place::Archive(version) => self.incoming.hash_at(version, at),
             Place::Store(tx_id) => {
+                let known = self.history_of(id).iter().find(|version| version.tx_id == tx_id);
+                if let Some(version) = known.filter(|version| version.item_count == at + 1) {
+                    return Ok(version.items_hash.clone());
+                }
                 let items = self.store.backend().items(id, AsOf::Tx(tx_id), at..at + 1)?;
                 Ok(items.into_iter().next().map(|item: Item| item.running_hash))
             }
@@ -440,10 +445,10 @@ impl<'a> Merge<'a> {
                 Ok(entry.partner.clone().zip(placed))
             }
             Place::Store(tx_id) => {
-                let at = AsOf::Tx(tx_id);
-                let version = self.store.get(session, at)?;
+                let version = self.version_here(session, tx_id)?;
                 let Some(chat) = version.as_ref().and_then(chat_of) else { return Ok(None) };
-                Ok(self.store.get(&chat, at)?.map(|version| (chat, in_store(&version, false))))
+                let beside = self.version_here(&chat, tx_id)?;
+                Ok(beside.map(|version| (chat, in_store(&version, false))))
             }
         }
     }

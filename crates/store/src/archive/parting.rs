@@ -44,10 +44,14 @@ impl Merge<'_> {
 
     fn parts(&self, session: &ObjectId) -> Result<bool> {
         let Some(theirs) = self.incoming.arrivals().latest.get(session) else { return Ok(false) };
-        let Some(ours) = self.store.get(session, AsOf::Latest)? else { return Ok(false) };
-        let continues =
-            self.continues(session, &in_store(&ours, false), &self.in_archive(*theirs))?;
-        Ok(!continues)
+        let ours = if let Some(object) = self.objects.get(session) {
+            object.last.clone()
+        } else {
+            let ours = self.store.get(session, AsOf::Latest)?;
+            ours.map(|version| in_store(&version, false))
+        };
+        let Some(ours) = ours else { return Ok(false) };
+        Ok(!self.continues(session, &ours, &self.in_archive(*theirs))?)
     }
 
     /// Whether one of two versions of an object continues the other, or one of them has no list.

@@ -1,7 +1,7 @@
 //! The state of versions and objects during an import, and the transactions planned. Plain data;
 //! must not decide what is written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::format::Key;
 use crate::{Op, Version};
@@ -78,6 +78,8 @@ pub(super) struct Standing {
     pub latest: Option<TxId>,
     pub last: Option<Placed>,
     pub newest: Option<Placed>,
+    /// Its versions, and those that the current chunk puts.
+    pub known: HashSet<Key>,
     /// A chat's session.
     pub session: Option<ObjectId>,
     /// Its versions before the import, newest first, where they were read for many objects at once.

@@ -9,6 +9,7 @@
 //! | `palimpsest/origin/STORE/TX/OBJECT` | `object`, `content_hash`: this version of another store is here |
 //! | `palimpsest/nickname/NAME` | `nickname`, `object` |
 //! | `palimpsest/writer/STORE` | `step`, `nonce`: how far a store has written |
+//! | `palimpsest/machine/STORE` | `machine`, `author`, `pulled`: where that store is, whose it is, what it had taken |
 //! | `palimpsest/store` | `store_id`, `format`: the database is ours |
 //!
 //! XTDB would index a list attribute once per element and version, so nothing that grows is a list.
@@ -37,6 +38,11 @@ pub(super) const FORGOTTEN: &str = "forgotten";
 
 /// The document that marks a database as ours.
 pub(super) const STORE: &str = "palimpsest/store";
+
+/// `type` of the document of a machine, and of one that writes.
+pub(super) const MACHINE: &str = "palimpsest/machine";
+/// See [`MACHINE`].
+pub(super) const WRITER: &str = "palimpsest/writer";
 
 /// The form of these documents. It changes only if an older program would misread them.
 pub(super) const FORMAT: u64 = 1;
@@ -67,7 +73,17 @@ pub(super) fn nickname_id(nickname: &Nickname) -> String {
 }
 
 pub(super) fn writer_id(store_id: &str) -> String {
-    format!("{OWN}writer/{store_id}")
+    format!("{WRITER}/{store_id}")
+}
+
+/// The store whose machine a document is about; `None` for every other document.
+pub(super) fn machine_of(document: &Document) -> Option<&str> {
+    id_of(document).strip_prefix(MACHINE)?.strip_prefix('/')
+}
+
+/// The store whose steps a document counts; `None` for every other document.
+pub(super) fn writer_of(document: &Document) -> Option<&str> {
+    id_of(document).strip_prefix(WRITER)?.strip_prefix('/')
 }
 
 /// The document of an object that has this version. `items`: their number and running hash.
@@ -214,11 +230,15 @@ pub(super) fn writer(store_id: &str, step: u64, nonce: &str) -> Document {
     own(writer_id(store_id), "writer", [("step", step.into()), ("nonce", nonce.into())])
 }
 
+pub(super) fn machine(store_id: &str, fields: Vec<(&str, Value)>) -> Document {
+    own(format!("{MACHINE}/{store_id}"), "machine", fields)
+}
+
 pub(super) fn store(store_id: &str) -> Document {
     own(STORE.to_owned(), "store", [("store_id", store_id.into()), ("format", FORMAT.into())])
 }
 
-fn own<const N: usize>(id: String, kind: &str, fields: [(&str, Value); N]) -> Document {
+fn own<'n>(id: String, kind: &str, fields: impl IntoIterator<Item = (&'n str, Value)>) -> Document {
     let mut document = Document::new();
     document.insert("xt/id".into(), id.into());
     document.insert("type".into(), format!("{OWN}{kind}").into());

@@ -86,7 +86,7 @@ impl XtdbBackend {
     }
 
     /// Commits changes that depend on nothing.
-    fn change(&self, changes: &[Change]) -> Result<()> {
+    pub(super) fn change(&self, changes: &[Change]) -> Result<()> {
         if changes.is_empty() {
             return Ok(());
         }

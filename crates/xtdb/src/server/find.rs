@@ -40,7 +40,7 @@ impl XtdbBackend {
         self.ids(query, &[json!(kind), json!(after)], At::Latest)
     }
 
-    /// The latest versions of all sessions, by ID, in one request. Their transactions are those of
+    /// The latest versions of all sessions that were not forgotten, by ID, in one request. Their transactions are those of
     /// the stores that they came from.
     pub(crate) fn sessions(&self) -> Result<Vec<Version>> {
         let room = Room::for_answers();
@@ -48,6 +48,9 @@ impl XtdbBackend {
         let mut sessions = Vec::new();
         for row in self.client.query(query, &[json!(ObjectType::Session)], At::Latest, &room)? {
             let Some(Value::Object(document)) = row.into_iter().next() else { continue };
+            if documents::is_forgotten(&document) {
+                continue;
+            }
             let origin: Option<Origin> = documents::optional(&document, "origin")?;
             let id = ObjectId::new(documents::id_of(&document));
             sessions.extend(match origin {

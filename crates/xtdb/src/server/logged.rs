@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use super::client::{LoggedOp, LoggedTx};
+use super::machines::Introduced;
 use super::{XtdbBackend, documents};
 use base::error::{Error, Result};
 use base::object::{Hash, ObjectId, Room, Timestamp, TxId};
@@ -62,6 +63,8 @@ pub(crate) struct Logged {
     pub(crate) forgotten: Vec<ObjectId>,
     /// One error for each document that only looks like ours.
     pub(crate) broken: Vec<Error>,
+    /// What machines said of themselves.
+    pub(crate) machines: Vec<Introduced>,
     /// Contents that came with the versions.
     pub(crate) texts: HashMap<Hash, String>,
     bytes: usize,
@@ -77,6 +80,7 @@ impl Logged {
             versions: Vec::new(),
             forgotten: Vec::new(),
             broken: Vec::new(),
+            machines: Vec::new(),
             texts: HashMap::new(),
             bytes: 0,
             until,
@@ -91,6 +95,8 @@ impl Logged {
             let LoggedOp::Put { document } = op else { continue };
             if let Some((hash, text)) = documents::read_content(&document) {
                 self.texts.insert(hash, text);
+            } else if let Some(machine) = Introduced::read(&document) {
+                self.machines.push(machine);
             } else if documents::is_object(&document) {
                 if documents::is_forgotten(&document) {
                     self.forgotten.push(ObjectId::new(documents::id_of(&document)));

@@ -231,16 +231,21 @@ impl XtdbBackend {
     }
 
     /// Content hashes and origins of the latest versions of those objects that came from other
-    /// stores.
+    /// stores, and how many versions came.
     pub(super) fn latest_origins(
         &self,
         ids: &[ObjectId],
-    ) -> Result<HashMap<ObjectId, (Hash, Origin)>> {
+    ) -> Result<HashMap<ObjectId, (Hash, Origin, usize)>> {
+        let mut counts = HashMap::<String, usize>::new();
+        for (id, _) in self.marks_of(ids)? {
+            *counts.entry(id).or_default() += 1;
+        }
         let mut origins = HashMap::new();
         for (id, document) in self.latest_documents(ids.iter())? {
             if let Some(origin) = documents::optional(&document, "origin")? {
                 let content_hash = documents::field(&document, "content_hash")?;
-                origins.insert(ObjectId::new(id), (content_hash, origin));
+                let count = counts.remove(&id).unwrap_or_default();
+                origins.insert(ObjectId::new(id), (content_hash, origin, count));
             }
         }
         Ok(origins)

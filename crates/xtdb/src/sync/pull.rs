@@ -1,6 +1,8 @@
 //! Takes what others wrote into the shared store, in its order: their files, and requested
 //! sessions.
 
+use std::sync::atomic::Ordering;
+
 use super::passing::Way;
 use super::state::{Ahead, State};
 use super::{Connected, Sharing, VERSIONS_AT_ONCE};
@@ -48,28 +50,32 @@ impl Sharing {
     /// Those of [`crate::XtdbBackend::connect`] and of writing to the local store. Versions already
     /// taken stay.
     pub fn pull(&self, progress: OnProgress<'_>) -> Result<Pulled> {
-        self.noting(|shared| {
-            let mut pulled = Pulled::default();
-            self.take_ahead(shared, &mut pulled)?;
-            let after = State::read(&self.local, shared.store.id())?.pulled;
-            if shared.newest == Some(after) {
-                return Ok(pulled);
-            }
-            shared.backend.log(after, VERSIONS_AT_ONCE, &mut |logged| {
-                let broken = logged.broken.iter();
-                pulled.broken.extend(broken.map(Error::to_string));
-                let (taken, ahead) = self.parted_by_time(logged.versions);
-                self.take_page(shared, taken, &mut pulled)?;
-                pulled.forgotten += self.forget_here(&logged.forgotten)?;
-                let mut state = State::read(&self.local, shared.store.id())?;
-                state.ahead.extend(ahead);
-                (state.pulled, state.pulled_at) = (logged.until, Some(logged.time));
-                self.save(shared, state)?;
-                let done = pulled.versions + pulled.present;
-                progress(Progress { stage: Stage::Taking, done, of: None })
-            })?;
-            Ok(pulled)
-        })
+        self.noting(|shared| self.pull_from(shared, progress))
+    }
+
+    pub(super) fn pull_from(&self, shared: &Connected, progress: OnProgress<'_>) -> Result<Pulled> {
+        let mut pulled = Pulled::default();
+        self.take_ahead(shared, &mut pulled)?;
+        let after = State::read(&self.local, shared.store.id())?.pulled;
+        if shared.newest == Some(after) {
+            return Ok(pulled);
+        }
+        shared.backend.log(after, VERSIONS_AT_ONCE, &mut |logged| {
+            let broken = logged.broken.iter();
+            pulled.broken.extend(broken.map(Error::to_string));
+            self.remember(&logged.machines)?;
+            let (taken, ahead) = self.parted_by_time(logged.versions);
+            self.take_page(shared, taken, &mut pulled)?;
+            pulled.forgotten += self.forget_here(&logged.forgotten)?;
+            let mut state = State::read(&self.local, shared.store.id())?;
+            state.ahead.extend(ahead);
+            (state.pulled, state.pulled_at) = (logged.until, Some(logged.time));
+            self.save(shared, state)?;
+            let done = pulled.versions + pulled.present;
+            progress(Progress { stage: Stage::Taking, done, of: None })
+        })?;
+        self.took.fetch_or(pulled.versions > 0, Ordering::Relaxed);
+        Ok(pulled)
     }
 
     /// Takes a session that another store shares, by its ID or its host's, with its chat and
@@ -80,16 +86,42 @@ impl Sharing {
     /// [`Self::pull`].
     pub fn pull_session(&self, name: &str) -> Result<Pulled> {
         self.noting(|shared| {
-            let id = session_of_name(shared, name)?;
-            let _kept = shared.backend.read_ahead();
-            let versions = session_versions(&shared.store, &id)?;
-            shared.backend.read_texts_ahead(&versions)?;
             let mut pulled = Pulled::default();
-            pulled.add(self.pass(self.way_here(shared), versions)?);
-            self.advance(shared, true, |state| {
-                state.named.entry(id).or_default();
-            })?;
+            self.take_session(shared, session_of_name(shared, name)?, &mut pulled)?;
             Ok(pulled)
+        })
+    }
+
+    /// As [`Self::pull`], with the sessions that other stores share and this one lacks; with `all`,
+    /// also with what was added to those that it has.
+    ///
+    /// # Errors
+    /// As [`Self::pull`].
+    pub fn pull_sessions(&self, all: bool, progress: OnProgress<'_>) -> Result<Pulled> {
+        self.noting(|shared| {
+            let mut pulled = self.pull_from(shared, progress)?;
+            for there in shared.backend.sessions()? {
+                let id = &there.envelope.id;
+                let here = self.local.get(id, AsOf::Latest)?;
+                let has_more = here.is_none_or(|here| all && !is_same(&here, &there));
+                if has_more && !self.local.is_forgotten(id)? {
+                    self.take_session(shared, id.clone(), &mut pulled)?;
+                    let done = pulled.versions + pulled.present;
+                    progress(Progress { stage: Stage::Taking, done, of: None })?;
+                }
+            }
+            Ok(pulled)
+        })
+    }
+
+    fn take_session(&self, shared: &Connected, id: ObjectId, pulled: &mut Pulled) -> Result<()> {
+        let _kept = shared.backend.read_ahead();
+        let versions = session_versions(&shared.store, &id)?;
+        self.learn_authors(shared, &versions)?;
+        shared.backend.read_texts_ahead(&versions)?;
+        pulled.add(self.pass(self.way_here(shared), versions)?);
+        self.advance(shared, true, |state| {
+            state.named.entry(id).or_default();
         })
     }
 
@@ -186,6 +218,10 @@ fn session_of_name(shared: &Connected, name: &str) -> Result<ObjectId> {
         }
     }
     Err(Error::unknown_name(name))
+}
+
+fn is_same(one: &Version, other: &Version) -> bool {
+    one.content_hash == other.content_hash && one.origin == other.origin
 }
 
 fn host_session(version: &Version) -> Option<&str> {

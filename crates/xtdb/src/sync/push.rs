@@ -51,12 +51,15 @@ impl Sharing {
     /// Those of [`crate::XtdbBackend::connect`] and of reading the local store. Versions already
     /// sent stay sent.
     pub fn push(&self, progress: OnProgress<'_>) -> Result<Pushed> {
-        self.noting(|shared| {
-            let mut pushed = Pushed::default();
-            self.forget_there(shared, &mut pushed, progress)?;
-            self.push_changes(shared, &mut pushed, progress)?;
-            Ok(pushed)
-        })
+        self.noting(|shared| self.push_to(shared, progress))
+    }
+
+    pub(super) fn push_to(&self, shared: &Connected, progress: OnProgress<'_>) -> Result<Pushed> {
+        let mut pushed = Pushed::default();
+        self.forget_there(shared, &mut pushed, progress)?;
+        self.push_changes(shared, &mut pushed, progress)?;
+        self.introduce(shared)?;
+        Ok(pushed)
     }
 
     /// Sends one session from its start, whatever the setting says.

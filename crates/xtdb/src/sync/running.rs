@@ -7,9 +7,9 @@
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Sharing;
 use base::error::{Error, Result};
@@ -114,10 +114,7 @@ impl<'a> Work<'a> {
                 self.pause = FIRST_PAUSE;
                 LOOK
             } else {
-                let most = u64::try_from(self.pause.as_millis()).unwrap_or(u64::MAX);
-                self.pause = (self.pause * 2).min(LONGEST_PAUSE);
-                // Random, so that not all retry at the same moment when a server comes back.
-                Duration::from_millis(fastrand::u64(most / 2..=most))
+                self.next_pause()
             };
             if !self.rest(stopped, pause) {
                 break;
@@ -125,6 +122,14 @@ impl<'a> Work<'a> {
         }
         // Sends the last writes.
         let _noted = self.once();
+    }
+
+    /// The pause after a failure.
+    fn next_pause(&mut self) -> Duration {
+        let most = u64::try_from(self.pause.as_millis()).unwrap_or(u64::MAX);
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        // Random, so that not all retry at the same moment when a server comes back.
+        Duration::from_millis(fastrand::u64(most / 2..=most))
     }
 
     /// Waits for so long, or until somebody is at work here again; `false` if this is to end.
@@ -151,15 +156,46 @@ impl<'a> Work<'a> {
             return Ok(());
         }
         let newest = self.sharing.newest()?;
-        if self.sent != Some(newest) {
-            self.sharing.push(&mut |_| Ok(()))?;
+        let (sends, asks) = (self.sent != Some(newest), self.until_asked == 0);
+        if sends || asks {
+            self.sharing.exchange(sends, asks)?;
             self.sent = Some(newest);
         }
-        if let Some(left) = self.until_asked.checked_sub(1) {
-            self.until_asked = left;
-        } else {
-            self.sharing.pull(&mut |_| Ok(()))?;
-            self.until_asked = LOOKS_TO_ASK;
+        self.until_asked = if asks { LOOKS_TO_ASK } else { self.until_asked - 1 };
+        Ok(())
+    }
+}
+
+impl Sharing {
+    /// Sends what waits, takes what others sent, or both. Who may not write still takes.
+    fn exchange(&self, sends: bool, takes: bool) -> Result<()> {
+        self.noting(|shared| {
+            let sent = if sends { self.push_to(shared, &mut |_| Ok(())).map(drop) } else { Ok(()) };
+            if matches!(sent, Ok(()) | Err(Error::XtdbRefused { .. })) && takes {
+                self.pull_from(shared, &mut |_| Ok(()))?;
+                self.introduce(shared)?;
+            }
+            sent
+        })
+    }
+
+    /// Sends what a session left that ended, for a program that does nothing else: tries for so long,
+    /// or until nothing waits. Another process that shares the store goes first.
+    ///
+    /// # Errors
+    /// As [`Self::push`], except that a server that does not answer is asked again.
+    #[expect(clippy::disallowed_methods, reason = "it says how long to try")]
+    pub fn finish(&self, limit: Duration) -> Result<()> {
+        let mut work = Work::new(self);
+        let began = Instant::now();
+        while self.status()?.outbox > 0 && began.elapsed() < limit {
+            if work.lock.take() {
+                match self.push(&mut |_| Ok(())) {
+                    Err(Error::XtdbUnavailable { .. }) => {}
+                    done => return done.map(drop),
+                }
+            }
+            thread::sleep(work.next_pause());
         }
         Ok(())
     }
@@ -208,10 +244,8 @@ impl Sharing {
     /// # Errors
     /// As [`Self::start`].
     pub fn start_once(self) -> Result<Arc<Running>> {
-        let shared = &self.options.shared;
-        let key = format!("{} {} {}", self.local.id(), shared.url, self.options.sessions);
-        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|(_, running)| running.strong_count() > 0);
+        let key = self.key();
+        let mut all = running();
         let known = all.iter().find(|(known, _)| *known == key);
         if let Some(running) = known.and_then(|(_, running)| running.upgrade()) {
             return Ok(running);
@@ -220,4 +254,27 @@ impl Sharing {
         all.push((key, Arc::downgrade(&running)));
         Ok(running)
     }
+
+    /// Whether something waits to be sent that nothing in this process sends any more: after the
+    /// last session has ended.
+    ///
+    /// # Errors
+    /// Those of reading the local store.
+    pub fn leaves(&self) -> Result<bool> {
+        let key = self.key();
+        let is_running = running().iter().any(|(known, _)| *known == key);
+        Ok(!is_running && self.status()?.outbox > 0)
+    }
+
+    fn key(&self) -> String {
+        let shared = &self.options.shared;
+        format!("{} {} {}", self.local.id(), shared.url, self.options.sessions)
+    }
+}
+
+/// Those that run.
+fn running() -> MutexGuard<'static, Vec<(String, Weak<Running>)>> {
+    let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+    all.retain(|(_, running)| running.strong_count() > 0);
+    all
 }

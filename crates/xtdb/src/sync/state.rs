@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::SharingError;
 use super::lost::{Again, Restored};
-use crate::server::Tx;
+use crate::server::{Machine, Tx};
 use base::error::{Error, Result};
 use base::object::{ObjectId, Timestamp, TxId};
+use config::Settings;
 use store::Store;
 
 /// A store's progress with a shared one. Every part may lag, since repeating work changes nothing.
@@ -34,6 +35,9 @@ pub(super) struct State {
     pub(super) named: BTreeMap<ObjectId, TxId>,
     /// Versions of the shared store that wait until this machine's clock is near their time.
     pub(super) ahead: Vec<Ahead>,
+    /// What this machine said of itself there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) said: Option<Said>,
     /// The number of the last removal that was carried over to the shared store.
     pub(super) replaced: i64,
     /// What is to be sent again.
@@ -52,6 +56,13 @@ pub(super) struct Ahead {
     pub(super) tx_id: TxId,
     /// Its time.
     pub(super) time: Timestamp,
+}
+
+/// What this machine said of itself, and when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Said {
+    pub(super) machine: Machine,
+    pub(super) at: Timestamp,
 }
 
 /// The outcome of the last attempt at a server.
@@ -104,13 +115,22 @@ impl Last {
     }
 }
 
-fn read<T: DeserializeOwned + Default>(store: &Store, name: &str) -> Result<T> {
+/// The last transaction of a store that was sent to the shared one of the settings, as far as known
+/// here; `None` if sessions are not shared.
+pub fn sent_until(store: &Store, settings: &Settings) -> Option<TxId> {
+    let url = settings.xtdb_url.as_ref().filter(|_| settings.share_sessions)?;
+    let shared = Last::read(store, url).ok()?.store_id;
+    let state = shared.map(|shared| State::read(store, &shared).unwrap_or_default());
+    Some(state.unwrap_or_default().pushed)
+}
+
+pub(super) fn read<T: DeserializeOwned + Default>(store: &Store, name: &str) -> Result<T> {
     let Some(text) = store.upkeep("sharing")?.note(name)? else { return Ok(T::default()) };
     // A note of a later release: everything is examined again.
     Ok(serde_json::from_str(&text).unwrap_or_default())
 }
 
-fn write(store: &Store, name: &str, value: &impl Serialize) -> Result<()> {
+pub(super) fn write(store: &Store, name: &str, value: &impl Serialize) -> Result<()> {
     let text = serde_json::to_string(value).map_err(|error| Error::internal(error.to_string()))?;
     store.upkeep("sharing")?.set_note(name, Some(&text))
 }

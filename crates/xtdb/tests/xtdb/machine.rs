@@ -84,6 +84,7 @@ pub(crate) fn options(url: &str) -> SharingOptions {
     SharingOptions {
         shared: XtdbOptions { url: url.to_owned(), ..XtdbOptions::default() },
         sessions: false,
+        author: Some("Ann".into()),
         is_excluded: Arc::new(|_| false),
     }
 }

@@ -6,6 +6,8 @@
 
 #[path = "../../../../tests/common/backend_contract.rs"]
 mod backend_contract;
+#[path = "../../../../tests/common/calls.rs"]
+mod calls;
 #[path = "../../../../tests/common/ops.rs"]
 mod ops;
 #[path = "../../../../tests/common/query_contract.rs"]
@@ -25,6 +27,7 @@ mod compare;
 mod conformance;
 mod deadlines;
 mod machine;
+mod machines;
 mod mounted;
 mod nodes;
 mod outages;

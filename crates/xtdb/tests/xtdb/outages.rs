@@ -21,7 +21,7 @@ const LONGEST: Duration = Duration::from_secs(90);
 /// Longest time of what does not wait for the network. Many writes that did would take longer.
 const AT_ONCE: Duration = Duration::from_secs(60);
 
-fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let deadline = Instant::now() + LONGEST;
     while !done() {
         assert!(Instant::now() < deadline, "{what} takes too long");
@@ -90,6 +90,34 @@ fn a_server_that_comes_up_late_gets_everything() {
 }
 
 #[test]
+fn what_an_ended_session_left_is_sent_once_somebody_answers() {
+    let Some(database) = Database::new() else { return };
+    let proxy = Proxy::before(&database.url());
+    proxy.set(Fault::Refuse);
+    let url = format!("{}{}", proxy.url(), database.path());
+    let machine = Machine::at(&url);
+    let again = || Sharing::new(machine.store.clone(), options(&url));
+    let running = again().start_once().unwrap();
+    let left = running.sharing();
+    write_some(&machine, 0, 20);
+    wait_until("noticing", || status(&machine).error.is_some());
+    assert!(!left.leaves().unwrap(), "somebody sends it");
+    running.let_go(Duration::ZERO);
+    assert!(left.leaves().unwrap());
+    again().finish(Duration::from_millis(500)).unwrap();
+    assert!(left.leaves().unwrap(), "its time was up");
+
+    thread::scope(|scope| {
+        let sender = scope.spawn(|| again().finish(LONGEST));
+        proxy.set(Fault::Pass);
+        sender.join().unwrap().unwrap();
+    });
+
+    assert!(!left.leaves().unwrap());
+    assert_all_there(&machine, &database.url());
+}
+
+#[test]
 fn work_after_a_long_outage_is_sent_at_once() {
     let Some(database) = Database::new() else { return };
     let proxy = Proxy::before(&database.url());
@@ -117,8 +145,8 @@ fn answers_that_fail_delay_or_end_early_double_nothing() {
         ("submit-tx", Fault::SwallowAnswer),
         ("submit-tx", Fault::Status500),
         ("submit-tx", Fault::CutBodyAfter(5)),
-        ("entity-tx", Fault::CutBodyAfter(10)),
-        ("entity-tx", Fault::SwallowAnswer),
+        ("history=true", Fault::CutBodyAfter(10)),
+        ("history=true", Fault::SwallowAnswer),
         ("query", Fault::CutBodyAfter(1)),
         ("query", Fault::Status500),
         ("submit-tx", Fault::Delay(Duration::from_millis(300))),

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use base::object::{AsOf, ObjectId, ObjectType, VersionSelector};
 use store::{ForgetOptions, Query, Store};
@@ -10,6 +11,7 @@ use xtdb::migrate;
 
 use crate::machine::{Machine, NOW, everything, shared, source, versions};
 use crate::recordings;
+use testing::faults::{Fault, Proxy};
 use testing::xtdb::Database;
 
 const HOUR: i64 = 3_600_000;
@@ -66,6 +68,8 @@ fn what_was_sent_or_taken_changes_nothing_the_second_time() {
     }
     one.push();
     other.pull();
+    // It says who it is.
+    other.push();
     let there = shared(&database.url());
     let (newest, _) = there.newest().unwrap();
     // As after a crash between sending and noting it.
@@ -77,7 +81,7 @@ fn what_was_sent_or_taken_changes_nothing_the_second_time() {
             machine.folder.path().join("store.sqlite-wal"),
             again.folder.path().join("copy.sqlite-wal"),
         );
-        let store = Store::open(copy.to_str().unwrap()).unwrap();
+        let store = Store::open(copy.to_str().unwrap()).unwrap().with_clock(machine.store.clock());
         let sharing = xtdb::Sharing::new(store, crate::machine::options(&database.url()));
         sharing.push(&mut |_| Ok(())).unwrap();
         sharing.pull(&mut |_| Ok(())).unwrap();
@@ -121,6 +125,37 @@ fn versions_written_apart_have_the_same_latest_everywhere() {
         assert_eq!((machine.push().versions, machine.pull().versions), (0, 0));
     }
     assert_eq!(there.newest().unwrap().0, newest);
+}
+
+#[test]
+fn a_version_that_comes_while_an_older_is_sent_stays_latest() {
+    let Some(database) = Database::new() else { return };
+    let proxy = Proxy::before(&database.url());
+    let slow = Machine::at(&format!("{}{}", proxy.url(), database.path()));
+    let other = Machine::at(&database.url());
+    // Both are connected, and know what is there.
+    drop([&slow, &other].map(Machine::push));
+    let id = slow.write("/p/a.txt", "first");
+    other.clock.store(NOW + 1_000, Ordering::Relaxed);
+    other.write("/p/a.txt", "second");
+    let is_sent = |line: &String| line.contains("submit-tx");
+    let sent = proxy.seen().iter().filter(|line| is_sent(line)).count();
+
+    // It has read what is there, and planned what it writes.
+    proxy.once("submit-tx", Fault::Delay(Duration::from_secs(3_600)));
+    std::thread::scope(|scope| {
+        scope.spawn(|| slow.push());
+        while proxy.seen().iter().filter(|line| is_sent(line)).count() == sent {
+            std::thread::yield_now();
+        }
+        other.push();
+        proxy.set(Fault::Delay(Duration::ZERO));
+    });
+
+    let there = shared(&database.url());
+    let latest = there.require(&id, AsOf::Latest).unwrap();
+    assert_eq!(there.content(&latest).unwrap().as_deref(), Some("second"));
+    assert_eq!(versions(&there, &id).0.len(), 2);
 }
 
 #[test]

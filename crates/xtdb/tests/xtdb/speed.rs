@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use base::object::{ObjectId, ObjectType};
 
+use crate::calls::{calls, run_calls};
 use crate::machine::{Machine, versions};
+use crate::recordings;
 use testing::faults::Proxy;
 use testing::xtdb::Database;
 
@@ -57,24 +59,6 @@ fn a_version_costs_one_request_and_an_idle_sync_one() {
     }
 }
 
-/// A session of so many calls, each with an output of its own.
-fn run_calls(store: &store::Store, name: &str, calls: usize) {
-    let mut messages =
-        vec![serde_json::json!({"role": "user", "content": "go", "timestamp": 1}).to_string()];
-    for call in 0..calls {
-        let id = format!("call_{call}");
-        let asked = serde_json::json!({"role": "assistant", "timestamp": 2 * call + 2, "content": [
-            {"type": "toolCall", "id": id, "name": "bash", "arguments": {"command": format!("make {call}")}}
-        ]});
-        let text = format!("output {call}\n{}", "a line of it\n".repeat(20));
-        let result = serde_json::json!({"role": "toolResult", "toolCallId": id, "toolName": "bash",
-            "timestamp": 2 * call + 3, "isError": false, "content": [{"type": "text", "text": text}]});
-        messages.extend([asked.to_string(), result.to_string()]);
-    }
-    let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
-    crate::recordings::play(store, name, &messages);
-}
-
 #[test]
 fn a_session_travels_in_few_requests() {
     const CALLS: usize = 25;
@@ -86,7 +70,7 @@ fn a_session_travels_in_few_requests() {
     other.pull();
     run_calls(&one.store, "s1", CALLS);
 
-    let pushed = asked(&proxy, || drop(one.push()));
+    let pushed = asked(&proxy, || assert_eq!(one.push().present, 0));
     let pulled = asked(&proxy, || drop(other.sharing.pull_session("s1").unwrap()));
     let again = asked(&proxy, || drop(other.sharing.pull_session("s1").unwrap()));
 
@@ -101,5 +85,23 @@ fn a_session_travels_in_few_requests() {
     assert_eq!(calls.len(), CALLS);
     for call in &calls {
         assert_eq!(versions(&other.store, &call.envelope.id).0.len(), 1);
+    }
+}
+
+#[test]
+fn a_call_of_a_live_session_costs_few_requests() {
+    const CALLS: usize = 5;
+    let Some(database) = Database::new() else { return };
+    let proxy = Proxy::before(&database.url());
+    let one = Machine::with_sessions(&format!("{}{}", proxy.url(), database.path()));
+    one.push();
+    let mut session = recordings::open(&one.store, "live");
+    let messages = calls(CALLS);
+    let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
+    for call in 0..CALLS {
+        recordings::continue_with(&mut session, &messages[..=2 * call], 2 * call);
+        let pushed = asked(&proxy, || drop(one.push()));
+        assert_eq!(pushed["submit-tx"], 1);
+        assert!(pushed.values().sum::<usize>() <= 23, "call {call}: {pushed:?}");
     }
 }
