@@ -368,7 +368,7 @@ test("a session goes on where the file of `hazards` is gone", async () => {
   const settings = { hazards: join(folder, "gone.json") };
   const session = await openSession(store, { harness: "h", sessionId: "s", cwd: folder, settings });
   expect(await session.mountNotices()).toEqual([
-    expect.stringMatching(/^the setting `hazards` does not count, .*gone\.json/),
+    expect.stringMatching(/^the setting `hazards` is ignored: .*gone\.json/),
   ]);
   await session.close();
   await store.close();

@@ -3,6 +3,7 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { folderFindings } from "../bin/lib/obstacles.js";
 import { root } from "../scripts/setup.js";
 import { type Desk, desk } from "./command.ts";
 import { temporaryFolder } from "./e2e/support.ts";
@@ -97,6 +98,36 @@ test.each<[string, string, (at: Desk & { agent: string }) => void]>([
     },
   ],
   [
+    "settings of Pi that it cannot read",
+    "pi: Pi's settings `.*settings\\.json` cannot be read as JSON",
+    (at) => {
+      writeFileSync(join(at.agent, "settings.json"), "{ broken");
+    },
+  ],
+  [
+    "a Pi that says no version",
+    "pi: `pi --version` says no version",
+    (at) => {
+      writeFileSync(join(at.env.PATH?.split(delimiter)[0] ?? "", "pi"), "#!/bin/sh\nexit 1\n");
+    },
+  ],
+  [
+    "another extension with one of our tools",
+    "pi: the extension `.*other/index\\.ts` has a tool `palimpsest_pin`",
+    (at) => {
+      mkdirSync(join(at.agent, "extensions", "other"), { recursive: true });
+      const text = 'export default (pi) => pi.registerTool({ name: "palimpsest_pin" });\n';
+      writeFileSync(join(at.agent, "extensions", "other", "index.ts"), text);
+    },
+  ],
+  [
+    "a file in the place of the folder",
+    "disk: `.*palimpsest` is no folder",
+    (at) => {
+      writeFileSync(join(at.agent, "palimpsest"), "");
+    },
+  ],
+  [
     "a level of the log that is none",
     "log: `PALIMPSEST_LOG` is `loud`",
     (at) => {
@@ -135,7 +166,7 @@ describe("OpenClaw", () => {
     expect(stdout).toMatch(/^its context engine +palimpsest$/m);
     expect(stdout).toMatch(/^its store +\S+store\.sqlite$/m);
     expect(stdout).toMatch(/^its log +\S+: 1 failure, the last 2026-01-02T03:04:05\.678Z$/m);
-    expect(stdout).toMatch(/\nnothing is wrong now; what failed before is in the log\n$/);
+    expect(stdout).toMatch(/\nnothing is wrong; what failed before is in the log\n$/);
     expect(status).toBe(0);
   });
 
@@ -200,6 +231,22 @@ describe("OpenClaw", () => {
   });
 });
 
+test("finds a full disk and a folder that cannot be written", () => {
+  const folder = temporaryFolder();
+  const missing = join(folder, "agent", "palimpsest");
+  const free = () => 3_200_000;
+  const refused = () => {
+    throw Object.assign(new Error("no"), { code: "EROFS" });
+  };
+  const problems = (system: { free: () => number; write: () => void }) =>
+    folderFindings([missing, folder], system).map(({ problem }) => problem);
+  expect(problems({ free: () => 1e12, write: () => {} })).toEqual([]);
+  expect(problems({ free, write: () => {} })).toEqual([`the disk of \`${folder}\` is full: 3.2 MB are free`]);
+  expect(problems({ free, write: refused })).toEqual([
+    `nothing can be written into \`${folder}\`: its disk is read-only`,
+  ]);
+});
+
 test("counts the failures in the log and shows when the last was", () => {
   const at = withPi("1.5.2");
   mkdirSync(join(at.agent, "palimpsest"));
@@ -217,9 +264,9 @@ test("finds nothing wrong without Pi or if settings turn it off", () => {
   const at = withPi("1.5.2");
   at.env.PATH = temporaryFolder();
   writeFileSync(join(at.agent, "palimpsest.json"), JSON.stringify({ enabled: false }));
-  writeFileSync(join(at.agent, "settings.json"), "{ broken");
   const { status, stdout } = at.run("doctor");
   expect(stdout).toMatch(/^pi +not on the path$/m);
   expect(stdout).toMatch(/^by the settings +off: the setting `enabled` is false$/m);
+  expect(stdout).toMatch(/\nnothing is wrong, but no host loads it\n$/);
   expect(status).toBe(0);
 });

@@ -22,9 +22,9 @@ test("the overview lists folders, files, sizes and problems", () => {
   at.write(".pi/memory/config.json", '{ "enabeld": true }');
   const { stdout } = at.run("memory", "overview");
   expect(stdout).toMatch(/^memory {4}on · 3 pages$/m);
-  expect(stdout).toMatch(/^project {3}\S+\/work\/\.pi\/memory · 4 files, 84 B · no page table yet$/m);
+  expect(stdout).toMatch(/^project {3}\S+\/work\/\.pi\/memory · 4 files, 84 bytes · no page table yet$/m);
   at.write(".pi/memory/MEMORY.local.md", "- Port: 4711\n");
-  expect(stdout).toMatch(/^ +MEMORY\.md · \d+ B, 4 lines · 2 pages$/m);
+  expect(stdout).toMatch(/^ +MEMORY\.md · \d+ bytes, 4 lines · 2 pages$/m);
   expect(stdout).toMatch(/^ +lost\.md · .* · no index leads to it: recalled only$/m);
   expect(stdout).toMatch(/^ +archive\/old\.md · .* · archived: recalled only$/m);
   expect(stdout).toContain("`enabeld` is not a setting");

@@ -102,7 +102,7 @@ describe("what it serves", () => {
     expect(at.failure("open", "--port", String(port))).toMatchObject({
       status: 1,
       code: "NO_PORT",
-      message: `port \`${port}\` cannot be used: something else is served there`,
+      message: `port \`${port}\` cannot be used: another program listens on it`,
       hint: "choose another port, or none: then any that is free is taken",
     });
     await new Promise((resolve) => other.close(resolve));

@@ -159,7 +159,7 @@ describe("backup", () => {
     expect(made).toMatchObject({ versions: 2, path: "copy.sqlite", bytes: expect.any(Number) });
     const copy = ["--store", join(at.folder, "copy.sqlite")];
     expect(at.run("show", "a.md@-1", ...copy).stdout).toBe("one\ntwo\n");
-    expect(at.run("doctor", "--deep", ...copy).stdout).toMatch(/\nnothing is wrong\n$/);
+    expect(at.run("doctor", "--deep", ...copy).stdout).toMatch(/\nnothing is wrong, but no host loads it\n$/);
     expect(at.run("backup", "copy.sqlite").stdout).toMatch(/^wrote 2 versions up to transaction 2: \d+ bytes\n$/);
     expect(at.failure("backup", "no/folder/copy.sqlite")).toMatchObject({ status: 1, code: "FILE" });
     expect(readdirSync(at.folder).filter((name) => name.endsWith(".new"))).toEqual([]);
@@ -172,7 +172,7 @@ describe("doctor", () => {
     const { status, stdout } = at.run("doctor");
     expect(status).toBe(0);
     expect(stdout).toMatch(/^versions +2$/m);
-    expect(stdout).toMatch(/\nnothing is wrong\n$/);
+    expect(stdout).toMatch(/\nnothing is wrong, but no host loads it\n$/);
     const store = { healthy: true, damaged: false, asOf: 2, findings: [] };
     expect(at.json("doctor")).toMatchObject({ healthy: true, store, installation: { findings: [] } });
     expect(at.failure("doctor", "--set-aside")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });

@@ -64,7 +64,7 @@ describe("wrong usage", () => {
     [["show", "a", "--colour"], "unknown option `--colour`"],
     [["show", "a", "--lines"], "option `--lines"],
     [["objects", "--limit", "many"], "`--limit` must be a whole number, is `many`"],
-    [["name", "only-one"], "an object and a nickname are needed"],
+    [["name", "only-one"], "name an object and its nickname"],
     [["show", "a", "--metadata", "--lines", "1"], "`--metadata` shows no content"],
     [["sessions", "--limit", "-1"], "`--limit` must be a whole number, is `-1`"],
   ])("exits with a hint: %j", (args, message) => {
@@ -238,8 +238,12 @@ describe("the store", () => {
       chmodSync(folder, 0o500);
       const run = (...args: string[]) => {
         const words = [`--reuid=${user}`, `--regid=${user}`, "--clear-groups", pinnedNode(), program, ...args];
-        const { status, stderr } = spawnSync("setpriv", words, { cwd: at.folder, env: at.env, encoding: "utf8" });
-        return { args, status, stderr };
+        const { status, stderr, stdout } = spawnSync("setpriv", words, {
+          cwd: at.folder,
+          env: at.env,
+          encoding: "utf8",
+        });
+        return { args, status, stderr, stdout };
       };
       for (const args of [
         ["sessions"],
@@ -252,13 +256,14 @@ describe("the store", () => {
         ["search", "one"],
         ["objects", "--query", "type = file"],
         ["stats"],
-        ["doctor"],
         ["gc"],
         ["forget", "a.md"],
         ["export", "a.jsonl"],
       ]) {
-        expect(run(...args)).toEqual({ args, status: 0, stderr: "" });
+        expect(run(...args)).toMatchObject({ args, status: 0, stderr: "" });
       }
+      const found = expect.stringMatching(/\ndisk: nothing can be written into `.*`: you may not\n/);
+      expect(run("doctor")).toMatchObject({ status: 1, stderr: "", stdout: found });
       expect(run("name", "a.md", "entry")).toMatchObject({ status: 1, stderr: expect.stringContaining("read-only") });
       expect(files()).toEqual(before);
     },

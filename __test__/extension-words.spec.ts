@@ -200,7 +200,7 @@ describe("the report of /context", () => {
       {
         number: 1,
         call: 30,
-        reason: "the cache is cold: 9000 tokens need not be written again",
+        reason: "the cache is cold: 9.0k tokens need not be written again",
         freed: 9_000,
         cost: 0,
         saved: 5_000,
@@ -209,7 +209,7 @@ describe("the report of /context", () => {
       {
         number: 2,
         call: 41,
-        reason: "window pressure: 90000 tokens, 30000 of them can go",
+        reason: "window pressure: 90k tokens, 30k of them can go",
         freed: 30_700,
         cost: 3_000,
         saved: -2_600,
@@ -250,8 +250,8 @@ describe("the report of /context", () => {
         "missing   the model needed what had left 4 times: it asked for it 3 times, failed once to edit it",
         "          in the bill for that: about $0.009",
         "epochs    content left the window 2 times:",
-        "          1, at call 30: freed 9.0k tokens; saved $0.31 so far (the cache is cold: 9000 tokens need not be written again)",
-        "          2, at call 41: freed 31k tokens; its rewrite has yet to earn back $0.008 (window pressure: 90000 tokens, 30000 of them can go)",
+        "          1, at call 30: freed 9.0k tokens; saved $0.31 so far (the cache is cold: 9.0k tokens need not be written again)",
+        "          2, at call 41: freed 31k tokens; its rewrite has yet to earn back $0.008 (window pressure: 90k tokens, 30k of them can go)",
         "          otherwise $0.032 more: outputs shown in part from the start, and plain Pi's compactions, less what we add",
       ].join("\n"),
     );

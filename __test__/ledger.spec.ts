@@ -1,6 +1,7 @@
 // The ledger by the addon and by the command: what goes in, what comes out.
 import { describe, expect, test } from "vitest";
 import type { Ledger, UsageReport } from "../index.js";
+import { dollars as inDollars } from "../lib/words.js";
 import { desk, withSession } from "./command.ts";
 import { rejection, session, step, store, user, wrong } from "./sessions.ts";
 
@@ -113,9 +114,9 @@ describe("palimpsest ledger", () => {
     const { dollars } = await open.ledger();
     await open.close();
     const { stdout } = at.run("ledger", "session:s");
-    const [bill, plain] = [dollars?.bill ?? 0, dollars?.plainBill ?? 0].map((sum) => `$${sum.toFixed(4)}`);
+    const [bill, plain] = [dollars?.bill ?? 0, dollars?.plainBill ?? 0].map(inDollars);
     expect(stdout).toContain(
-      `\ndollars   ${bill}, plain ${plain}; reported $0.0000, estimated $0.0000, of 1 of 2 calls\n`,
+      `\ndollars   ${bill}; plain ${plain}; reported $0.000, estimated $0.000, of 1 of 2 calls\n`,
     );
   });
 
@@ -126,8 +127,12 @@ describe("palimpsest ledger", () => {
     expect(perCall).toHaveLength(2);
     const sums = at.run("ledger", "session:s");
     expect(sums).toMatchObject({ status: 0, stderr: "" });
-    expect(sums.stdout).toMatch(/^calls +2\nprices +openai: write 1, read 0\.1\n/);
-    expect(sums.stdout).toContain(`bill      ${Math.round(bill)}, plain ${Math.round(plainBill)}, ratio 1.000\n`);
+    expect(sums.stdout).toMatch(
+      /^calls +2\nprices +openai: a written token costs 1, a cached one 0\.1 of an uncached one\n/,
+    );
+    expect(sums.stdout).toContain(
+      `bill      ${Math.round(bill)} uncached tokens; plain ${Math.round(plainBill)} uncached tokens, ratio 1.000\n`,
+    );
     const rows = at.run("ledger", "session:s", "--calls").stdout.trimEnd().split("\n");
     expect(rows.map((row) => row.split("\t").slice(0, 3))).toEqual([
       ["1", "0", "cold"],

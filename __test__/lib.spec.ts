@@ -359,4 +359,5 @@ test("commands of ours are printed as a shell takes them", () => {
   expect(withTyped("run `palimpsest show t1 --store b`", "a")).toMatch(/ show t1 --store b`$/);
   expect(typed(["show", "a --store b"], "c")).toMatch(/ show 'a --store b' --store c$/);
   expect(typed(["show", "a", "--store", "b"], "c")).toMatch(/ show a --store b$/);
+  expect(withTyped("`palimpsest show --help` shows", "c")).toMatch(/ show --help` shows$/);
 });

@@ -358,7 +358,7 @@ test("wrong settings do not count, and the owner is told once", async () => {
   const answer = (args: string) => runCommand(plugin, { ...who, ...operator, args });
   expect(await answer("status")).toMatch(/^notice {4}in `plugins\.entries\.palimpsest\.config` .*`enabled` must be/m);
   expect(await answer("settings keep")).toMatch(/^keepResults +7 .*\nin `plugins.*`enabled` must be/);
-  expect(await answer("status")).toMatch(/^notice {4}the setting `hazards` does not count, .*gone/m);
+  expect(await answer("status")).toMatch(/^notice {4}the setting `hazards` is ignored: .*gone/m);
   expect(await answer("off")).toMatch(/^Palimpsest is off in this session: the model gets OpenClaw's own messages/);
   expect(await answer("status")).toMatch(/^notice: in `plugins/m);
   await plugin.sessions.closeAll();
@@ -413,7 +413,7 @@ test("commands may be written with capitals, and work as printed", async () => {
   expect(await answer("Objects EXEC")).toMatch(/^t1 /);
   expect(await answer("\ufeff\u200b objects \t exec \u200e\n")).toMatch(/^t1 /);
   expect(await answer("MEMORY Pages")).not.toContain("is not known");
-  expect(await answer("MEMORY Help")).toContain("After `/palimpsest memory` there are:");
+  expect(await answer("MEMORY Help")).toContain("`/palimpsest memory` takes:");
   const shown = await answer("SHOW T1");
   const [, printed = ""] = /`(node [^`]+)`/.exec(shown) ?? [];
   expect(printed).toContain(`--store ${join(folder, "store.sqlite")}`);

@@ -31,7 +31,8 @@ async function main(given) {
     }
     const command = commandNamed(name);
     const parsed = parseArguments(command, rest);
-    asked = { command, name: parsed.positionals[0], session: parsed.values.session !== undefined };
+    const { positionals, values, store } = parsed;
+    asked = { command, name: positionals[0], session: values.session !== undefined, store };
     if (parsed.help) {
       await write(commandHelp(command));
       return 0;

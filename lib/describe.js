@@ -45,18 +45,22 @@ export function whose({ machine, author }) {
 /**
  * How large a version is, or why it has no content.
  * @param {Version} version
+ * @param {(count: number) => string} figure how a count is written
+ * @param {number} [characters] those of its content, where the version does not say it
  */
-export function size({ itemCount, content, fields, redacted }) {
+export function size({ type, itemCount, content, fields, redacted }, figure, characters) {
   if (redacted !== null) {
     return `redacted (${redacted})`;
   }
   if (itemCount > 0) {
-    return `${itemCount} items`;
+    const item = type === "chat" ? "message" : type === "session" ? "event" : "item";
+    return `${figure(itemCount)} ${item}${itemCount === 1 ? "" : "s"}`;
   }
   if (content === null) {
     return typeof fields.no_content === "string" ? fields.no_content.replaceAll("_", " ") : "no content";
   }
-  return typeof fields.char_count === "number" ? `${fields.char_count} chars` : "text";
+  const count = typeof fields.char_count === "number" ? fields.char_count : characters;
+  return count === undefined ? "text" : `${figure(count)} ${count === 1 ? "char" : "chars"}`;
 }
 
 /** Why a version has no content, by what it says of itself: of a file, of anything else. @type {Record<string, [string, string]>} */

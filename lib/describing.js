@@ -48,7 +48,9 @@ export async function describeObject(store, name, said) {
   for (let attempt = 1; ; attempt++) {
     const version = await store.get(id);
     if (!["file", "toolcall", "chat_segment"].includes(version.type)) {
-      throw invalid(`a ${version.type.replace("_", " ")} is described by its own fields`);
+      throw invalid(
+        `a ${version.type.replace("_", " ")} has its own description; files, tool calls and parts of the chat take one`,
+      );
     }
     const fields = Object.entries({ ...version.fields, ...changes }).filter(([, value]) => value !== undefined);
     const additional = Object.keys(version.additional).map(async (field) => [
@@ -83,7 +85,7 @@ function changesOf({ summary, view, fields = [] }) {
   const pairs = fields.map((field) => {
     const [, key = "", value = ""] = /^([^=]*)=(.*)$/s.exec(field) ?? [];
     if (key.trim() === "" || own.has(key.trim())) {
-      throw invalid(`\`${field}\` is not a field of yours: \`KEY=VALUE\`, with a key that says nothing else`);
+      throw invalid(`\`${field}\` cannot be set: give \`KEY=VALUE\`, with a key that Palimpsest does not use itself`);
     }
     return [key.trim(), givenValue(value)];
   });

@@ -85,7 +85,7 @@ export const memoryParts = new Map(
       waiting: {
         may: "change",
         usage: "",
-        summary: "list what waits for a flush, or for your word",
+        summary: "list what waits for a flush, or for your decision",
         indent: 0,
         run: waiting,
       },

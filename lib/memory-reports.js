@@ -20,9 +20,9 @@ function staleMark(stale) {
 function changeText({ path, place, change, movedTo }) {
   switch (change) {
     case "contradicted":
-      return `\`${name(place)}\` changed, and what the entry says of it stands there no more`;
+      return `\`${name(place)}\` changed, and no longer says what the entry says`;
     case "touched":
-      return `\`${name(place)}\` changed; what the entry names still stands there`;
+      return `\`${name(place)}\` changed; what the entry names is still there`;
     case "moved":
       return `\`${name(path)}\` is \`${name(movedTo ?? "")}\` now`;
     case "gone":
@@ -48,7 +48,7 @@ export function recallText({ reason, hits, problems }) {
   });
   const why = {
     ok: [],
-    weak: ["weak: this has words of the question, and hardly answers it."],
+    weak: ["weak: these share words with the question, but hardly answer it."],
     no_match: ["no_match: everything asked for was searched, and nothing in it matches."],
     malformed: ["malformed: the search cannot be understood."],
     denied: ["denied: what was asked for may not be looked at."],

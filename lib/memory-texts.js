@@ -2,6 +2,7 @@
 // Decides nothing.
 import { plural } from "./describe.js";
 import { name } from "./terminal.js";
+import { byteSize } from "./words.js";
 
 /**
  * @typedef {import("../index.js").MemoryOverview} Overview
@@ -52,7 +53,7 @@ export function overviewText(whole, command, off) {
       ? [
           row(
             "proposed",
-            `${plural(proposed, "entry").replace("entrys", "entries")} for your word: \`${command} waiting\``,
+            `${plural(proposed, "entry").replace("entrys", "entries")} for your decision: \`${command} waiting\``,
           ),
         ]
       : []),
@@ -82,7 +83,7 @@ function stateText({ settings, pages, section }, command, off) {
     ? `${resident} in the system prompt, ${count(section.pageTokens)} of ${count(settings.maxMemoryTokens)} tokens`
     : `the first lines of each index in the system prompt, ${count(section.pageTokens)} tokens`;
   const changes = section.changes > 0 ? `, ${plural(section.changes, "change")} told since` : "";
-  return `${whole}, ${of} (${count(section.tokens)} with its rules, ${size(section.bytes)})${changes}`;
+  return `${whole}, ${of} (${count(section.tokens)} with its rules, ${byteSize(section.bytes)})${changes}`;
 }
 
 /** What the person said of the project, and whether it counts in this run. @param {Whole} whole @param {string} command */
@@ -94,7 +95,7 @@ function trustText({ trust, scopes }, command) {
     case "own":
       return `this project holds only what your own sessions wrote${isUsed ? "" : "; it is not used in this run"}`;
     case "denied":
-      return `you do not trust this project: \`${command} trust\` says otherwise`;
+      return `you do not trust this project: \`${command} trust\` changes that`;
     case "changed":
       return `another project stands where you trusted one: \`${command} trust\` trusts this one`;
     default:
@@ -121,7 +122,7 @@ function scopeRows({ scope, folder, denied, exists, files, table }) {
     damaged: "page table damaged",
   };
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  const said = `${plural(files.length, "file")}, ${size(bytes)} · ${tables[table]}`;
+  const said = `${plural(files.length, "file")}, ${byteSize(bytes)} · ${tables[table]}`;
   return [row(scope, `${name(folder)} · ${said}`), ...files.map((file) => row("", fileText(file)))];
 }
 
@@ -132,8 +133,8 @@ function fileText({ file, bytes, lines, pages, index, linked, archived, beyondLi
     : index || linked
       ? plural(pages, "page")
       : "no index leads to it: recalled only";
-  const beyond = beyondLimits > 0 ? ` · ${size(beyondLimits)} beyond the limits of an index` : "";
-  return `${name(file)} · ${size(bytes)}, ${plural(lines, "line")} · ${kind}${beyond}`;
+  const beyond = beyondLimits > 0 ? ` · ${byteSize(beyondLimits)} beyond the limits of an index` : "";
+  return `${name(file)} · ${byteSize(bytes)}, ${plural(lines, "line")} · ${kind}${beyond}`;
 }
 
 /** @param {Overview["pages"]} pages @param {Overview["settings"]} settings */
@@ -211,7 +212,7 @@ export function flushText(done, command) {
     ),
     ...[...new Set(proposed.map(({ scope }) => scope))].map((of) => {
       const number = proposed.filter(({ scope }) => scope === of).length;
-      return `${of}: ${number} wait for your word: \`${command} waiting\``;
+      return `${of}: ${number} wait for your decision: \`${command} waiting\``;
     }),
     ...findings.map(findingText),
     ...(failed === null ? [] : [`${scope}: nothing could be written: ${failed.words}`]),
@@ -251,9 +252,4 @@ export function columns(rows) {
 /** @param {number} tokens */
 export function count(tokens) {
   return tokens.toLocaleString("en");
-}
-
-/** @param {number} bytes */
-function size(bytes) {
-  return bytes < 1024 ? `${bytes} B` : `${(bytes / 1024).toFixed(1)} KiB`;
 }

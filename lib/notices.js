@@ -1,5 +1,6 @@
 // What a person reads of some events of a session, in Pi and OpenClaw alike. Loaded at every start, so it imports little.
 import { name as spelt } from "./terminal.js";
+import { shortCount } from "./words.js";
 
 /** @import { SessionEvent } from "../index.js" */
 
@@ -30,6 +31,6 @@ export function splitWords({ own }, host) {
 export function pinWords(event) {
   const what = `\`${event.handle}\` (${spelt(event.name)})`;
   return event.type === "pin_left_out"
-    ? `pinned ${what} has no room in the window: the model does not see its ${event.tokens} tokens`
+    ? `pinned ${what} has no room in the window: the model does not see its ${shortCount(event.tokens)} tokens`
     : `${what} is no longer pinned, because ${event.why}`;
 }

@@ -7,7 +7,7 @@ import { describeObject } from "./describing.js";
 import { typed } from "./program.js";
 import { reasons } from "./reasons.js";
 import { line, name as spelt } from "./terminal.js";
-import { cameWith, counted, cut, shortCount } from "./words.js";
+import { age, byteSize, cameWith, counted, cut, shortCount } from "./words.js";
 
 /**
  * @import { ContextTool, Session, SessionSets, Settings, Store } from "../index.js"
@@ -63,7 +63,7 @@ export async function contentText(opened, name) {
   const version = await opened.store.get(id);
   const content = await opened.store.content(id, { lines: asked, field: wholeOutput(version) });
   if (content === null) {
-    return `\`${name}\` has no text: ${whyNoText(version) ?? size(version)}`;
+    return `\`${name}\` has no text: ${whyNoText(version) ?? size(version, shortCount)}`;
   }
   const lines = content.replace(/\r?\n$/, "").split(/\r?\n/);
   const shown = lines.slice(0, shownLines).map((text) => cut(text, shownCharacters));
@@ -79,7 +79,7 @@ export async function historyText(opened, name) {
   const versions = await versionsOf(opened, name);
   const rows = versions.slice(0, listed).map((version, at) => {
     const moved = version.id === versions[0].id ? "" : `  as ${spelt(version.source?.path ?? version.id)}`;
-    return `${at === 0 ? "latest" : `@-${at}`.padEnd(6)}  ${version.systemTime}  ${size(version)}${moved}`;
+    return `${at === 0 ? "latest" : `@-${at}`.padEnd(6)}  ${age(Date.now() - Date.parse(version.systemTime))} ago  ${size(version, shortCount)}${moved}`;
   });
   const more = versions.length > listed ? [`… ${counted(versions.length - listed, "earlier version")}`] : [];
   return [...rows, ...more].join("\n");
@@ -291,6 +291,6 @@ export async function exported({ session, store, cwd }, given) {
   const left = redact
     ? `${plural(secrets, "secret")} left out`
     : "it holds what the session read, secrets too: `--redact` leaves out what looks like one";
-  const what = `${plural(objects, "object")} in ${plural(versions, "version")}, ${shortCount(writtenBytes)} bytes`;
+  const what = `${plural(objects, "object")} in ${plural(versions, "version")}, ${byteSize(writtenBytes)}`;
   return `Wrote \`${spelt(path)}\`: ${what}; ${left}. \`palimpsest import\` reads it.`;
 }

@@ -1,7 +1,7 @@
 // How a person types a command of ours on this machine: what a host installed is often not on the path, and its store is not the one that
 // the command line reads by itself.
 import { existsSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { basename, delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** Commands that look into no store. */
@@ -22,8 +22,7 @@ export function typed(words, store) {
 /** @param {string} words behind `palimpsest`, as they are typed @param {string} [store] */
 function typedText(words, store) {
   const isReady = store === undefined || storeless.has(words.split(" ")[0]);
-  const program = isOnPath() ? "palimpsest" : `node ${shellWord(programFile)}`;
-  return `${program} ${words}${isReady ? "" : ` --store ${shellWord(store)}`}`;
+  return `${program()} ${words}${isReady ? "" : ` --store ${shellWord(store)}`}`;
 }
 
 /**
@@ -32,8 +31,17 @@ function typedText(words, store) {
  * @param {string} [store]
  */
 export function withTyped(text, store) {
-  const made = (/** @type {string} */ words) => typedText(words, /(^| )--store( |$)/.test(words) ? undefined : store);
+  const made = (/** @type {string} */ words) =>
+    typedText(words, /(^| )--(store|help)( |$)/.test(words) ? undefined : store);
   return text.replaceAll(/`palimpsest ([^`]+)`/g, (_, words) => `\`${made(words)}\``);
+}
+
+/** How the command line is called here: npx puts it on the path only while it runs. */
+function program() {
+  if (process.env.npm_command === "exec" && /^palimpsest(\.js)?$/.test(basename(process.argv[1] ?? ""))) {
+    return "npx palimpsest";
+  }
+  return isOnPath() ? "palimpsest" : `node ${shellWord(programFile)}`;
 }
 
 function isOnPath() {

@@ -1,4 +1,5 @@
 // Says in words how a message of a recorded call is shown and why, for the command and the extension.
+import { shortFigures } from "./words.js";
 
 /** @typedef {import("../index.js").MessageAbout} MessageAbout */
 
@@ -16,17 +17,20 @@ const WITHHELD = {
  * @param {MessageAbout} about
  */
 export function reasons({ position, shown, sinceCall, sinceEpoch, reason, notes, folds, withheld, digest }) {
-  const lines = [position === null ? "a message that the chat does not hold so" : treatment(shown)];
+  const lines = [position === null ? "a message that is not in the chat in this form" : treatment(shown)];
   if (sinceCall !== null) {
     lines.push(
       sinceEpoch === null
         ? `since call ${sinceCall}, when it was first sent`
-        : `since call ${sinceCall}, by epoch ${sinceEpoch}: ${reason}`,
+        : `since call ${sinceCall}, by epoch ${sinceEpoch}: ${shortFigures(reason ?? "")}`,
     );
   }
   lines.push(...notes.map((note) => `with the note: ${note.split("\n")[0]}`));
   for (const fold of folds) {
-    lines.push(`carries ${fold.line}`, `  since call ${fold.sinceCall}, by epoch ${fold.sinceEpoch}: ${fold.reason}`);
+    lines.push(
+      `carries ${fold.line}`,
+      `  since call ${fold.sinceCall}, by epoch ${fold.sinceEpoch}: ${shortFigures(fold.reason ?? "")}`,
+    );
   }
   if (withheld !== null) {
     lines.push(`${WITHHELD[withheld]}; it went out as the host gave it, SHA-256 ${digest ?? "not known"}`);

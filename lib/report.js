@@ -3,7 +3,7 @@
 import { faultDeeds } from "./faults.js";
 import { sharingLines } from "./sharing.js";
 import { name } from "./terminal.js";
-import { counted, cut, dollars, percent, shortCount, shortPath } from "./words.js";
+import { counted, cut, dollars, percent, shortCount, shortFigures, shortPath } from "./words.js";
 
 /**
  * @import { Ledger, LedgerEpoch, Session, SessionStatus, Settings, SettingValue } from "../index.js"
@@ -238,7 +238,7 @@ function otherLine({ savedOtherwise: saved, savedOtherwiseDollars: savedDollars,
 /** @param {LedgerEpoch} epoch */
 function epochLine({ number, call, reason, freed, saved, savedDollars }) {
   const what = freed === 0 ? "nothing left" : `freed ${shortCount(freed)} tokens; ${savedSoFar(saved, savedDollars)}`;
-  return `${number}, at call ${call}: ${what} (${reason})`;
+  return `${number}, at call ${call}: ${what} (${shortFigures(reason)})`;
 }
 
 /** An epoch costs the rewrite first, and earns it back with every call after it. @param {number} saved @param {number | null} savedDollars */

@@ -38,12 +38,12 @@ export function untrustedText(found, how) {
 export function trustedText({ path, standing, counts, files }) {
   const what = files.length === 0 ? "its memory and settings" : named(/** @type {ProjectTrust} */ ({ files }));
   if (standing === "denied") {
-    return `\`${path}\` is not trusted: ${what} are not used. \`palimpsest trust\` says otherwise.`;
+    return `\`${path}\` is not trusted: ${what} are not used. \`palimpsest trust\` changes that.`;
   }
   if (standing === "trusted") {
     return `\`${path}\` is trusted: ${what} are used there, and what it gets later too, for as long as it is the same repository of the same owner.`;
   }
   return counts
-    ? `\`${path}\` has nothing that needs your word.`
-    : `Nothing is known of \`${path}\` any more: ${what} are not used until you say that you trust them.`;
+    ? `\`${path}\` brings no memory and no settings: there is nothing to trust.`
+    : `\`${path}\` is no longer trusted: ${what} are not used until you trust them again.`;
 }

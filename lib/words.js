@@ -21,12 +21,29 @@ export function shortCount(count) {
   return count < 999_500 ? `${Math.round(count / 1_000)}k` : `${(count / 1_000_000).toFixed(2)}M`;
 }
 
-/** A sum in US dollars that is not negative: `$0.27`, and below ten cents `$0.028`. @param {number} sum */
+/** A text with its large figures as a person reads them: `38k tokens`. @param {string} text */
+export function shortFigures(text) {
+  return text.replaceAll(/(?<![\w.,])\d{4,}(?![\w.]\w)/g, (figure) => shortCount(Number(figure)));
+}
+
+/** A sum in US dollars that is not negative: `$1,234`, `$0.27`, and below ten cents `$0.028`. @param {number} sum */
 export function dollars(sum) {
   if (sum > 0 && sum < 0.0005) {
     return "less than $0.001";
   }
+  if (sum >= 99.995) {
+    return `$${Math.round(sum).toLocaleString("en-US")}`;
+  }
   return `$${sum.toFixed(sum < 0.0995 ? 3 : 2)}`;
+}
+
+/** A size, of 1,000 bytes: `812 bytes`, `8.4 kB`, `152 kB`. @param {number} bytes */
+export function byteSize(bytes) {
+  const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), 3);
+  const size = bytes / 1000 ** power;
+  return power === 0
+    ? `${bytes} byte${bytes === 1 ? "" : "s"}`
+    : `${size.toFixed(size < 10 ? 1 : 0)} ${["kB", "MB", "GB"][power - 1]}`;
 }
 
 /** Such as `1 call`, `2 calls`. @param {number} count @param {string} thing */

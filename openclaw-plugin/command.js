@@ -206,7 +206,7 @@ async function failed({ failures }, error) {
 function help(asked) {
   const allowed = [...parts].filter(([, part]) => isAllowed(asked, part.may));
   const lines = allowed.map(([name, { usage, summary }]) => `- ${`${name} ${usage}`.trim()}: ${summary}`);
-  return [`After \`${command}\` there are:`, ...lines].join("\n");
+  return [`\`${command}\` takes:`, ...lines].join("\n");
 }
 
 /** A part that is answered in an open session. @param {(current: Changeable, given: string) => Promise<string>} answer @returns {Part["run"]} */
@@ -357,7 +357,7 @@ async function memory({ plugin, who, asked, current }, typed) {
     memory: current.memory.opened,
     say: current.memory.say,
     command: typedAs,
-    // What was said in other chats is not for those who read this one.
+    // What was said in other chats is private, and others take part in this one.
     store: isOwners(asked) ? store : undefined,
     isConfined: !isOwners(asked),
     session: session.id,
@@ -371,7 +371,7 @@ async function memory({ plugin, who, asked, current }, typed) {
 function memoryHelp(asked, typedAs) {
   const allowed = [...memoryParts].filter(([, part]) => isAllowed(asked, part.may));
   return [
-    `After \`${typedAs}\` there are:`,
+    `\`${typedAs}\` takes:`,
     ...allowed.map(([known, { usage, summary }]) => `- ${`${known} ${usage}`.trim()}: ${summary}`),
     ...(isOwners(asked) ? ["- off, on: keep memory out of this session's prompt, or not"] : []),
   ].join("\n");

@@ -12,6 +12,7 @@ import { withTyped } from "../lib/program.js";
 import { watchSharing } from "../lib/sharing.js";
 import { name } from "../lib/terminal.js";
 import { untrustedText } from "../lib/trust.js";
+import { shortCount } from "../lib/words.js";
 import { SessionMemory } from "./memory.js";
 import { Room } from "./model.js";
 import { isJoined } from "./turn.js";
@@ -328,7 +329,7 @@ export class Sessions {
       if (event.type === "window_exceeded" && !saidTooLong) {
         saidTooLong = true;
         this.#failures.notice(
-          `a request has about ${event.tokens} tokens, the model's window ${event.window}: what may leave has left`,
+          `a request has about ${shortCount(event.tokens)} tokens, and the model's window ${shortCount(event.window)}: all that may leave has left`,
         );
       } else if (event.type === "pin_left_out" || event.type === "pin_ended") {
         this.#failures.notice(pinWords(event));
@@ -338,7 +339,9 @@ export class Sessions {
         this.#failures.notice(usageIgnored[event.why]);
       } else if (event.type === "disk_silent" || event.type === "tracking_failed") {
         this.#failures.notice(
-          event.type === "disk_silent" ? `\`${name(event.path)}\` does not answer` : `tracking: ${event.problem}`,
+          event.type === "disk_silent"
+            ? `\`${name(event.path)}\` does not answer`
+            : `files cannot be watched (${event.problem}), but are still looked at before each call`,
         );
       }
     });
@@ -525,5 +528,5 @@ function choicesIn(read) {
 /** What the owner is told of wrong settings. @param {string[]} problems */
 function wrongText(problems) {
   const where = "`plugins.entries.palimpsest.config` of OpenClaw's configuration";
-  return problems.length === 0 ? undefined : `in ${where}, what is wrong does not count: ${problems.join("; ")}`;
+  return problems.length === 0 ? undefined : `in ${where}, what is wrong is ignored: ${problems.join("; ")}`;
 }

@@ -267,7 +267,7 @@ async function choose(
 ): Promise<string> {
   if (!isChoice(key, given)) {
     const known = choosable[key].map((value) => `\`${value}\``).join(", ");
-    return `\`${given}\` is no ${key}. There are: ${known}`;
+    return `\`${given}\` is not a ${key}. Choose one of these: ${known}`;
   }
   if (host.current === undefined) {
     return offText(host.off);
@@ -318,7 +318,7 @@ function help(parts: Parts): string {
   const lines = [...parts].map(
     ([name, { usage, summary }]) => `${`${name} ${usage}`.padEnd(helpIndent - 1)} ${summary}`,
   );
-  return ["After `/context` there are:", ...lines].join("\n");
+  return ["`/context` takes:", ...lines].join("\n");
 }
 
 function offText(off: Off | undefined): string {

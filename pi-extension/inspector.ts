@@ -39,8 +39,8 @@ export class Inspector {
     // A program that drives Pi may show itself on another machine.
     const way = await show(url, { mayOpen: ctx.mode === "tui" });
     const what =
-      session === null ? "No call of this session is stored; it lists the others" : "It follows this session";
-    const end = `it ends with the session, by \`/context off\`, or when nobody looked for ${idleMinutes} minutes`;
+      session === null ? "No call of this session is stored yet, so it lists the others" : "It follows this session";
+    const end = `it closes with the session, with \`/context off\`, or after ${idleMinutes} minutes without a viewer`;
     return `${url}\n${way.charAt(0).toUpperCase()}${way.slice(1)}. ${what}; ${end}.`;
   }
 

@@ -92,7 +92,7 @@ export async function settingsOf(addon: typeof Addon, agentDir: string, ctx: Ext
 
 async function wrongSettings(addon: typeof Addon, agentDir: string, ctx: ExtensionContext): Promise<string[]> {
   const problems = await addon.settingProblems(settingsPlaces(agentDir, ctx));
-  return problems.map((problem) => `${problem}; what is wrong does not count, the rest does`);
+  return problems.map((problem) => `${problem}; what is wrong is ignored, the rest counts`);
 }
 
 /**

@@ -108,5 +108,5 @@ export async function completeMemory(life: SessionLife, memory: MemoryLife, type
 function help(): string {
   const lines = [...memoryParts].map(([name, { usage, summary }]) => [`${name} ${usage}`, summary]);
   const rows = [...lines, ...switches].map(([name, summary]) => `${name.padEnd(helpIndent - 1)} ${summary}`);
-  return [`After \`${command}\` there are:`, ...rows].join("\n");
+  return [`\`${command}\` takes:`, ...rows].join("\n");
 }

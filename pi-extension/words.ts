@@ -112,14 +112,14 @@ export function noticeOf(event: SessionEvent): string | undefined {
         ? `the system allows no more watches; files of ${event.folders} folders are looked at every 2 s`
         : undefined;
     case "window_exceeded":
-      return `the request has about ${event.tokens} tokens, the model's window ${event.window}: what may leave has left`;
+      return `the request has about ${shortCount(event.tokens)} tokens, and the model's window ${shortCount(event.window)}: all that may leave has left`;
     case "pin_left_out":
     case "pin_ended":
       return pinWords(event);
     case "session_split":
       return splitWords(event, "Pi");
     case "tracking_failed":
-      return `tracking: ${line(event.problem)}; files are looked at before each call all the same`;
+      return `files cannot be watched (${line(event.problem)}), but are still looked at before each call`;
     case "usage_ignored":
       return usageIgnored[event.why];
     case "disk_silent":

@@ -48,7 +48,9 @@ test("/context layout changes requests, also after a resume", async () => {
   await pi.prompt("go");
   const pool = /^\[\{"role":"user","content":(\[\{"type":"text","text":)?"id=call_0_0 type=toolcall/;
   expect(newest(model)).not.toMatch(pool);
-  expect(await said(pi, "/context layout circles")).toBe("`circles` is no layout. There are: `log`, `pools`");
+  expect(await said(pi, "/context layout circles")).toBe(
+    "`circles` is not a layout. Choose one of these: `log`, `pools`",
+  );
   expect(await said(pi, "/context layout log")).toBe("The layout is `log` already.");
   expect(await said(pi, "/context layout pools")).toMatch(/^The layout is `pools` in this session/);
   await pi.prompt("and now?");
@@ -78,7 +80,7 @@ test("/context thrift weighs faults anew, also after a resume", async () => {
   await pi.prompt("go");
   expect(await said(pi, "/context")).toContain("thrift `balanced`: with it recorded sessions cost 0.41 of plain");
   expect(await said(pi, "/context thrift mean")).toBe(
-    "`mean` is no thrift. There are: `careful`, `balanced`, `thrifty`",
+    "`mean` is not a thrift. Choose one of these: `careful`, `balanced`, `thrifty`",
   );
   expect(await said(pi, "/context thrift balanced")).toBe("The thrift is `balanced` already.");
   expect(await said(pi, "/context thrift careful")).toBe(

@@ -44,7 +44,7 @@ test("handles and chat continue from another store or an archive", async () => {
   );
   await pi.prompt("go on");
   const told = newestMessages(model);
-  expect(told).toContain("This conversation began in another program (other).");
+  expect(told).toContain("This conversation was begun in other.");
   expect(told).toMatch(/turn 1: build it.*The last answer:\\nIt is built\..*go on/);
   await pi.prompt("look at the output");
   expect(newestMessages(model)).toContain("[t1] bash · lines 7-8 of 300\\nline of the build\\nline of the build");
@@ -59,7 +59,7 @@ test("handles and chat continue from another store or an archive", async () => {
   expect(await said(back, "/context continue latest out.jsonl")).toContain("(pi, 3 turns)");
   await back.prompt("and now?");
   // The last answer is stored when Pi ends, which was after the export.
-  expect(newestMessages(model)).toMatch(/another program \(pi\).*turn 2: go on.*turn 3: look at the output/);
+  expect(newestMessages(model)).toMatch(/was begun in pi\..*turn 2: go on.*turn 3: look at the output/);
   expectPairedCalls(model);
   expect(await back.close()).toMatchObject({ code: 0, stderr: "" });
 });

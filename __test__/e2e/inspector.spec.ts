@@ -55,7 +55,7 @@ describe("in rpc mode", () => {
     await pi.prompt("go");
     const told = await said(pi, "/context open");
     expect(told).toMatch(
-      /^http:\S+\nOpen this address in a browser on this machine\. It follows this session; it ends with the session, by `\/context off`, or when nobody looked for 30 minutes\.$/,
+      /^http:\S+\nOpen this address in a browser on this machine\. It follows this session; it closes with the session, with `\/context off`, or after 30 minutes without a viewer\.$/,
     );
     const page = await opened(pi);
     expect(told).toContain(page.url);
@@ -156,7 +156,9 @@ describe("in rpc mode", () => {
     await pi.send({ type: "new_session" });
     await pi.close();
     const never = startPiRpc(sandbox, ["-e", extension, "--no-context"]);
-    expect(await said(never, "/context open")).toContain("No call of this session is stored; it lists the others; ");
+    expect(await said(never, "/context open")).toContain(
+      "No call of this session is stored yet, so it lists the others; ",
+    );
     await never.close();
     writeFileSync(join(sandbox.agentDir, "palimpsest.json"), '{ "layout": ');
     const wrong = startPiRpc(sandbox, ["-e", extension]);

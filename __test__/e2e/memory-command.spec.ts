@@ -27,7 +27,7 @@ test("/memory shows, searches, stages, flushes, verifies, toggles", async () => 
   await pi.prompt("why does the deployment fail?");
   const overview = await said(pi, "/memory");
   expect(overview).toMatch(
-    /^memory {4}on · 2 pages, 2 in the system prompt, \d+ of 4,096 tokens \([\d,]+ with its rules, \d+ B\)$/m,
+    /^memory {4}on · 2 pages, 2 in the system prompt, \d+ of 4,096 tokens \([\d,]+ with its rules, \d+ bytes\)$/m,
   );
   expect(overview).toContain("archive/old.md");
   expect(await said(pi, "/memory pages")).toMatch(
@@ -52,7 +52,7 @@ test("/memory shows, searches, stages, flushes, verifies, toggles", async () => 
     /stale [0-9a-f]{12} · project MEMORY\.md:4 · - see `notes\.txt`\n {2}`notes\.txt` changed/,
   );
   expect(await said(pi, "/memory stale")).toMatch(
-    /\n {2}`notes\.txt` changed, and what the entry says of it stands there no more:\n {4}@@ -1 \+1 @@\n {4}-one\n {4}\+two\n/,
+    /\n {2}`notes\.txt` changed, and no longer says what the entry says:\n {4}@@ -1 \+1 @@\n {4}-one\n {4}\+two\n/,
   );
   expect(await said(pi, "/memory traces")).toMatch(/flush +project: w1 committed/);
   expect(await said(pi, "/memory faults")).toMatch(/^flush miss +0 in this session/m);
@@ -69,7 +69,7 @@ test("/memory shows, searches, stages, flushes, verifies, toggles", async () => 
   await pi.prompt("and with?");
   expect(system(model.requests.at(-1)?.body as never)).toContain("the linker is mold");
   expect(await said(pi, "/memory frobnicate")).toMatch(
-    /^`\/memory frobnicate` is not known\. After `\/memory` there are:\noverview /,
+    /^`\/memory frobnicate` is not known\. `\/memory` takes:\noverview /,
   );
   expect(await said(pi, "/memory recall")).toBe("Which one? `/memory recall TEXT`");
   expect(await pi.close()).toMatchObject({ code: 0, stderr: "" });

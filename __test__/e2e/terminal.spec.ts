@@ -76,7 +76,7 @@ test.skipIf(missing("tmux"))("a long answer of /context opens a panel that scrol
   await pi.lacks(/escape closes/);
   pi.resize(50);
   await pi.command("/context help");
-  await width(50, /After `\/context` there are:\n overview\n {3}what is in the window, what it costs and saves\n/);
+  await width(50, /`\/context` takes:\n overview\n {3}what is in the window, what it costs and saves\n/);
   pi.press("Enter");
   await pi.lacks(/escape closes/);
   await pi.command("/context settings");

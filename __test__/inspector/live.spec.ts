@@ -76,7 +76,7 @@ describe.skipIf(noBrowser)("a session that another process writes", () => {
     await writer.playTurn();
     const url = await serve("--store", join(folder, "store.sqlite"));
     const page = await open(`${url}#/session/session%3Aworked/what-if?prices=gemini`);
-    const verdict = page.getByRole("status").filter({ hasText: "As asked, the session costs" });
+    const verdict = page.getByRole("status").filter({ hasText: "With the change, the session costs" });
     await verdict.waitFor();
     const before = await verdict.textContent();
     await writer.playTurn();

@@ -12,7 +12,7 @@ import { hostile } from "./stores.ts";
 describe("memory", () => {
   it("says why a page is in doubt", () => {
     const doubt = doubtText({ reason: "cited_contradicted", paths: ["a.rs"] });
-    expect(doubt).toBe("What it says of a place stands there no more:");
+    expect(doubt).toBe("The place that it cites no longer says this:");
     expect(doubtText({ reason: "never_used", days: 90 })).toBe("Never used in 90 days");
   });
 

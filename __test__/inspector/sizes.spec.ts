@@ -42,6 +42,13 @@ test("each call has the same size in its view, ledger and charts", async () => {
   expect(session.ledger.perCall.some(({ ours }) => ours.sent > 0)).toBe(true);
 });
 
+test("plain's line has no hole where a call failed", () => {
+  expect(session.timeline.calls.some(({ kinds }) => kinds === null)).toBe(true);
+  const [plain] = course.windowSeries().filter(({ name }) => name === "plain");
+  expect(plain.values).toHaveLength(course.calls.length);
+  expect(plain.values).not.toContain(null);
+});
+
 test("plain's request fits its window, unlike the host's list", async () => {
   const { call } = await answers.call(made.session, last);
   expect(session.ledger.plainCompactions).toBeGreaterThan(0);
@@ -74,7 +81,13 @@ describe.skipIf(noBrowser)("in the browser", () => {
     const [sent, other] = [short(ours.sent), short(plain.sent)];
     await page.locator(".sessions-list .rows", { hasText: `${sent} / ${other}` }).waitFor();
     await page.locator(".sessions-list .rows a").first().click();
-    await page.locator(".figures", { hasText: `newest request${sent}plain ${other} tokens` }).waitFor();
+    await page.locator(".figures dt").first().waitFor();
+    expect((await page.locator(".figures dt").allTextContents()).slice(0, 3)).toEqual([
+      "input cost",
+      "plain pi would have cost",
+      "the model missed something",
+    ]);
+    await page.locator(".figures", { hasText: `newest request${sent} tokensplain ${other}` }).waitFor();
     await page.locator(".readout", { hasText: `window${ours.sent.toLocaleString("en")}` }).waitFor();
     await page.getByRole("link", { name: "Newest call" }).click();
     await page.locator(".figures", { hasText: `request as sent${sent} tok` }).waitFor();

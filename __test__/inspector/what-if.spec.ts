@@ -50,7 +50,7 @@ async function openSettings(page: Page): Promise<void> {
   await page.locator("summary", { hasText: "Settings" }).click();
 }
 
-/** The cells of the row with that name: as set, as asked, the difference. */
+/** The cells of the row with that name: as set, changed, the difference. */
 async function figure(page: Page, name: string): Promise<string[]> {
   const row = answer(page)
     .getByRole("row")
@@ -107,7 +107,7 @@ describe.skipIf(noBrowser)("a session that is played again", () => {
     const said = await chart.getAttribute("aria-valuetext");
     for (const [name, file] of [
       ["as set", before],
-      ["as asked", after],
+      ["changed", after],
     ] as const) {
       const newest = file.series.at(-1);
       expect(said).toContain(`window, ${name} ${short(newest?.ours.tokens ?? 0)}`);
@@ -164,7 +164,7 @@ describe.skipIf(noBrowser)("a session that is played again", () => {
     const page = await open(`${await serve("--store", made.path)}${view}?window=9000`);
     await answer(page).waitFor();
     expect((await figure(page, "bill"))[1]).toBe(cost((bill.ours * 3) / 1e6, true));
-    expect((await figure(page, "bill, in prices of an input token"))[1]).toBe(cost(bill.ours, false));
+    expect((await figure(page, "bill, in uncached input tokens"))[1]).toBe(cost(bill.ours, false));
     await page.getByText("Dollars at $3 for a million input tokens").waitFor();
   });
 });
@@ -227,6 +227,15 @@ describe.skipIf(noBrowser)("what is asked for", () => {
 
   test("without a change is the session as it is set", async () => {
     const page = await open(url + view);
+    await play(page).click();
+    await page.getByRole("status").filter({ hasText: "(the same)" }).waitFor();
+    expect(page.url()).toBe(url + view);
+  });
+
+  test("plays when the change is taken back", async () => {
+    const page = await open(`${url}${view}?window=20000`);
+    await expectAnswer(page, { window: 20_000 });
+    await field(page, "window").fill("");
     await play(page).click();
     await page.getByRole("status").filter({ hasText: "(the same)" }).waitFor();
     expect(page.url()).toBe(url + view);

@@ -56,7 +56,7 @@ test("from Pi to OpenClaw and back", async () => {
     text: "Seen in OpenClaw.",
   });
   const told = lines(requests[0]).join("\n");
-  expect(told).toContain("This conversation began in another program (pi).");
+  expect(told).toContain("This conversation was begun in pi.");
   expect(told).toMatch(/turn 1: build it, and keep the notes[\s\S]*The last answer:\nThe build is done\.[\s\S]*go on/);
   const results = lines(requests[2]).filter((line) => line.startsWith("tool: "));
   expect(results[0]).toContain("apple number 450");
@@ -72,7 +72,7 @@ test("from Pi to OpenClaw and back", async () => {
   await back.prompt("and now?");
   const inRequest = JSON.stringify(inPi.requests.at(-1)?.body.messages.slice(1));
   expect(inRequest).toMatch(
-    /another program \(openclaw\).*turn 2: go on.*turn 3: and on.*The last answer:\\nYes\..*and now\?/,
+    /was begun in openclaw\..*turn 2: go on.*turn 3: and on.*The last answer:\\nYes\..*and now\?/,
   );
   expect(resultsOf(inPi).slice(-2)).toEqual([
     expect.stringContaining("apple number 450"),

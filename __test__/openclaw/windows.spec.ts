@@ -92,3 +92,20 @@ test("`/compact` asks no model, and the next request is shorter", async () => {
   const [after] = await reading(key, ["page-3.txt"]);
   expect(tokensOf(after)).toBeLessThan(tokensOf(before));
 });
+
+test("the turn after `/compact` has the room of the window", async () => {
+  const key = "agent:main:room";
+  await reading(key, names.slice(0, 3));
+  await gateway.chat("/compact", { sessionKey: key });
+  const since = fromNow(model);
+  model.play(call("activate", { name: "page-1.txt" }), read("page-5.txt"), { text: "done" });
+  expect(await gateway.agent({ sessionKey: key, message: "look at it again" })).toMatchObject({ status: "ok" });
+  const bodies = since();
+  const last = JSON.stringify(bodies.at(-1));
+  for (const name of ["page-1.txt", "page-5.txt"]) {
+    expect(last.includes(`${name} 1: what this line says`)).toBe(true);
+    expect(last.includes(`${name} 220: what this line says`)).toBe(true);
+  }
+  expect(last.includes("are free for it")).toBe(false);
+  expect(Math.max(...bodies.map(tokensOf))).toBeLessThan(window);
+});

@@ -1,9 +1,9 @@
 // `palimpsest backup`: copies the store into a file while sessions go on.
 import { plural } from "../../lib/describe.js";
-import { isTerminal, write, writeJson } from "../lib/output.js";
+import { write, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { withStore } from "../lib/store.js";
-import { shownBytes } from "../lib/table.js";
+import { spokenBytes } from "../lib/table.js";
 
 /** @type {import("../lib/arguments.js").Command} */
 export const backup = {
@@ -25,7 +25,7 @@ export const backup = {
         return writeJson({ path, ...made });
       }
       await write(
-        `wrote ${plural(made.versions, "version")} up to transaction ${made.txId}: ${isTerminal() ? shownBytes(made.bytes) : plural(made.bytes, "byte")}\n`,
+        `wrote ${plural(made.versions, "version")} up to transaction ${made.txId}: ${spokenBytes(made.bytes)}\n`,
       );
     });
   },

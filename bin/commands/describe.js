@@ -9,11 +9,11 @@ import { shownAsTyped } from "../lib/table.js";
 export const describe = {
   name: "describe",
   usage: "NAME [--session SESSION] [--summary TEXT] [--view FIELDS] [--field KEY=VALUE]",
-  summary: "Say of an object what its line in a request shows",
+  summary: "Set what the line of an object says in a request",
   arguments: [1, 1],
   options: {
     session: handleOption,
-    summary: { type: "string", value: "TEXT", text: "a line that stands behind it; empty: none" },
+    summary: { type: "string", value: "TEXT", text: "a summary of one line; empty: none" },
     view: { type: "string", value: "FIELDS", text: "show these fields instead: owner,status; empty: none" },
     field: {
       type: "string",
@@ -34,7 +34,7 @@ export const describe = {
     const fields = /** @type {string[] | undefined} */ (given.values.field) ?? [];
     const said = { summary: text(given, "summary"), view: text(given, "view"), fields };
     if (said.summary === undefined && said.view === undefined && fields.length === 0) {
-      throw new UsageError("nothing is said of it", "`--summary TEXT`, `--view FIELDS` or `--field KEY=VALUE`");
+      throw new UsageError("there is nothing to set", "`--summary TEXT`, `--view FIELDS` or `--field KEY=VALUE`");
     }
     await withStore(
       given,

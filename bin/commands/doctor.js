@@ -1,8 +1,12 @@
 // `palimpsest doctor`: checks a store and the installation; with --set-aside, renames a damaged store.
 import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { plural } from "../../lib/describe.js";
+import { piAgentDir } from "../../lib/places.js";
+import { withTyped } from "../../lib/program.js";
 import { UsageError } from "../lib/arguments.js";
 import { lookAtInstallation } from "../lib/installation.js";
+import { folderFindings } from "../lib/obstacles.js";
 import { write, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { aboutSharing, lookAtSharing } from "../lib/sharing.js";
@@ -45,6 +49,9 @@ export const doctor = {
     }
     const installation = await lookAtInstallation();
     const openclawStore = installation.openclaw?.store ?? null;
+    const ownStore = installation.addon === null ? undefined : await storePath(given).catch(() => undefined);
+    const stores = [ownStore, openclawStore].filter((path) => typeof path === "string");
+    installation.findings.push(...folderFindings([join(piAgentDir(), "palimpsest"), ...stores.map(dirname)]));
     const looked = installation.addon === null ? null : checked(given, openclawStore);
     // Where the store cannot be opened, the rest may say why.
     const store =
@@ -112,7 +119,10 @@ async function print(healthy, store, sharing, installation) {
   await write(more > 0 ? `\nand ${more} more\n` : "");
   const logs = [installation.log, ...(installation.openclaw === null ? [] : [installation.openclaw.log])];
   const failed = logs.some(({ failures }) => failures > 0);
-  await write(healthy ? `\nnothing is wrong${failed ? " now; what failed before is in the log" : ""}\n` : "");
+  const part = store?.since === undefined ? "" : " in that";
+  const unused = installation.loadedFrom.length === 0 && installation.openclaw === null ? ", but no host loads it" : "";
+  const before = failed ? "; what failed before is in the log" : "";
+  await write(healthy ? `\nnothing is wrong${part}${unused}${before}\n` : "");
 }
 
 /**
@@ -122,7 +132,7 @@ async function print(healthy, store, sharing, installation) {
 async function printInstallation(installation, behind = "") {
   await write(pairs(aboutInstallation(installation)) + behind);
   for (const { kind, problem, advice } of installation.findings) {
-    await write(`\n${kind}: ${problem}\n  ${advice}\n`);
+    await write(withTyped(`\n${kind}: ${problem}\n  ${advice}\n`));
   }
 }
 

@@ -14,7 +14,7 @@ export const expand = {
   arguments: [1, 1],
   options: {
     session: handleOption,
-    depth: { type: "string", value: "N", text: "relations between an object and NAME at most; default: 1" },
+    depth: { type: "string", value: "N", text: "how many relations to follow from NAME; default: 1" },
     back: { type: "boolean", text: "follow the relations to an object instead" },
     kind: { type: "string", value: "KINDS", text: "only relations of these kinds: wikilink,static" },
     place: { type: "string", value: "PLACES", text: "only relations at these places: file_refs,content#Guide" },
@@ -59,7 +59,8 @@ export const expand = {
         if (content || select !== undefined) {
           return write(found.nodes.map((node) => `--- ${what(node)}\n${said(node, select)}`).join(""));
         }
-        await writeTable(["DEPTH", "KIND", "PLACE", "STATE", "OBJECT"], found.nodes.map(row));
+        const order = ["OBJECT", "DEPTH", "KIND", "PLACE", "STATE"];
+        await writeTable(["DEPTH", "KIND", "PLACE", "STATE", "OBJECT"], found.nodes.map(row), { order });
       },
       { access: "refresh", needed: forNames },
     );

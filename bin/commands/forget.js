@@ -1,5 +1,6 @@
 // `palimpsest forget`: removes an object or a session for good. A dry run without --yes.
 import { plural } from "../../lib/describe.js";
+import { withTyped } from "../../lib/program.js";
 import { write, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { findObject, forNames, withStore } from "../lib/store.js";
@@ -34,15 +35,15 @@ export const forget = {
       async (store) => {
         const target = await findObject(store, given.positionals[0]);
         const report = await withProgress("forgetting", () => store.maintenance.forget(target, options));
-        return given.json ? writeJson(report) : print(report);
+        return given.json ? writeJson(report) : print(report, given.store);
       },
       { access: options.dryRun ? "refresh" : "write", needed: forNames },
     );
   },
 };
 
-/** @param {import("../../index.js").ForgetReport} report */
-async function print(report) {
+/** @param {import("../../index.js").ForgetReport} report @param {string | undefined} store */
+async function print(report, store) {
   const { dryRun, holders, hosts, collected } = report;
   await write(
     pairs({
@@ -72,8 +73,10 @@ async function print(report) {
     await write(`\nThe session file that ${harness} keeps of ${hostSession} still holds the text.\n`);
   }
   if (collected?.waitsForReaders) {
-    await write("\nAnother process reads an older state: run `palimpsest gc --yes` when it is done.\n");
+    await write(
+      withTyped("\nAnother process reads an older state: run `palimpsest gc --yes` when it is done.\n", store),
+    );
   }
-  await write(collected?.waitsToBeAlone ? `\n${waiting}\n` : "");
+  await write(collected?.waitsToBeAlone ? `\n${withTyped(waiting, store)}\n` : "");
   await write(dryRun ? "\nNothing was changed: add --yes to do it.\n" : "");
 }

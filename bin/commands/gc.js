@@ -1,4 +1,5 @@
 // `palimpsest gc`: drops what nothing refers to. A dry run without --yes.
+import { withTyped } from "../../lib/program.js";
 import { write, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { withStore } from "../lib/store.js";
@@ -40,7 +41,7 @@ export const gc = {
         await write(
           found.waitsForReaders ? "Another process reads an older state: run it again when it is done.\n" : "",
         );
-        await write(found.waitsToBeAlone ? `${waiting}\n` : "");
+        await write(found.waitsToBeAlone ? `${withTyped(waiting, given.store)}\n` : "");
         await write(dryRun ? "Nothing was changed: add --yes to do it.\n" : "");
       },
       { access: dryRun ? "read" : "write" },

@@ -1,11 +1,8 @@
 // `palimpsest history`: the versions of an object.
-import { elsewhere, size } from "../../lib/describe.js";
+import { elsewhere } from "../../lib/describe.js";
 import { writeJson } from "../lib/output.js";
 import { forNames, givenName, handleOption, withStore } from "../lib/store.js";
-import { shownTime, writeTable } from "../lib/table.js";
-
-/** Digits of a hash that a terminal shows. */
-const shownDigits = 12;
+import { shownHash, shownSize, shownTime, writeTable } from "../lib/table.js";
 
 /** @type {import("../lib/arguments.js").Command} */
 export const history = {
@@ -29,11 +26,12 @@ export const history = {
         }
         const isOther = versions.some((version) => elsewhere(version, store) !== null);
         const moved = versions.some((version) => version.id !== versions[0].id);
-        const rows = versions.map((version) => [
+        const sizes = await Promise.all(versions.map((version) => shownSize(store, version)));
+        const rows = versions.map((version, at) => [
           String(version.txId),
           shownTime(version.origin.time),
-          process.stdout.isTTY ? version.contentHash.slice(0, shownDigits) : version.contentHash,
-          size(version),
+          shownHash(version.contentHash),
+          sizes[at],
           ...(isOther ? [elsewhere(version, store) ?? "-"] : []),
           ...(moved ? [version.source?.path ?? version.id] : []),
         ]);

@@ -1,7 +1,8 @@
 // `palimpsest ledger`: what a session's calls cost, beside plain Pi; each epoch, and each call.
 import { plural } from "../../lib/describe.js";
 import { faultCounts } from "../../lib/faults.js";
-import { write, writeJson } from "../lib/output.js";
+import { dollars as asMoney, shortFigures } from "../../lib/words.js";
+import { isTerminal, write, writeJson } from "../lib/output.js";
 import { withStore } from "../lib/store.js";
 import { pairs, shownFigure, writeTable } from "../lib/table.js";
 
@@ -16,7 +17,7 @@ export const ledger = {
   options: { calls: { type: "boolean", text: "list every call instead of sums" } },
   notes: [
     "SESSION is the ID of a session, the host's session ID, a unique prefix, or `latest`.",
-    "Costs are of input only, in multiples of the price of one uncached input token; `dollars` has each call at the prices of its own model, where they are known. `plain` estimates what the same session would have cost without Palimpsest. Tokens are estimated before each call and corrected by what the provider reported of earlier calls; `reported` is what it reported of the same calls. `faults` are needs of what had left the window; what they cost is in the bill. `host` are calls that failed or were made while Palimpsest was off, with the host's own messages. `left` are calls on branches of the conversation that were left since.",
+    "Costs are of input only, counted in uncached input tokens; `dollars` has each call at the prices of its own model, where they are known. `plain` estimates what the same session would have cost without Palimpsest. Tokens are estimated before each call and corrected by what the provider reported of earlier calls; `reported` is what it reported of the same calls. `faults` are needs of what had left the window; what they cost is in the bill. `host` are calls that failed or were made while Palimpsest was off, with the host's own messages. `left` are calls on branches of the conversation that were left since.",
     "With --calls, the columns are: call, epoch, whether the cache was warm, tokens sent, cached and written, cost, cost as reported (including cache warming), tokens and cost of plain Pi (0 where it would not make the call), cost of our overhead, faults.",
   ],
   json: "Ledger",
@@ -34,33 +35,39 @@ export const ledger = {
 
 /** @param {Ledger} ledger */
 async function writeSums({ epochs, ...ledger }) {
-  const { ours, plain, overhead, warming, faults, reported, prices, dollars } = ledger;
+  const { ours, plain, overhead, warming, faults, reported, prices, dollars, hostCalls, left } = ledger;
   const ratio = ledger.plainBill > 0 ? (ledger.bill / ledger.plainBill).toFixed(3) : "-";
   const input = reported.input + reported.cacheRead + reported.cacheWrite;
-  const { hostCalls, left } = ledger;
   const hosts = hostCalls.calls > 0 ? `, ${hostCalls.calls} of them with the host's own messages` : "";
   const waiting = ledger.failedCalls - hostCalls.failed;
   const failed = waiting > 0 ? `, and ${waiting} failed` : "";
-  const kinds = faults.count > 0 ? ` (${faultCounts(faults)})` : "";
   await write(
     pairs({
       calls: `${ledger.calls}${hosts}${failed}`,
-      prices: prices === null ? "-" : `${prices.name}: write ${prices.prices.write}, read ${prices.prices.read}`,
-      bill: `${shownFigure(ledger.bill)}, plain ${shownFigure(ledger.plainBill)}, ratio ${ratio}`,
+      prices: prices === null ? "-" : priced(prices),
+      bill: `${uncached(ledger.bill)}; plain ${uncached(ledger.plainBill)}, ratio ${ratio}`,
       ...(dollars !== null && { dollars: inDollars(dollars, ledger.calls) }),
       sent: sums(ours),
       plain: `${sums(plain)}, ${plural(ledger.plainCompactions, "compaction")}`,
-      overhead: shownFigure(overhead),
-      warming: `${plural(warming.requests, "request")}, cost ${shownFigure(warming.cost)}; plain cost ${shownFigure(warming.plainCost)}`,
-      faults: `${faults.count}${kinds}, cost ${shownFigure(faults.cost)}`,
+      overhead: uncached(overhead),
+      ...(warming.requests > 0 && {
+        warming: `${plural(warming.requests, "request")}, cost ${uncached(warming.cost)}; plain cost ${uncached(warming.plainCost)}`,
+      }),
+      faults:
+        faults.count === 0
+          ? "none"
+          : `${plural(faults.count, "fault")} (${faultCounts(faults)}), cost ${uncached(faults.cost)}`,
       ...(hostCalls.calls > 0 && {
-        host: `cost ${shownFigure(hostCalls.cost)}, plain ${shownFigure(hostCalls.plainCost)}`,
+        host: `cost ${uncached(hostCalls.cost)}; plain cost ${uncached(hostCalls.plainCost)}`,
       }),
       ...(left.calls > 0 && {
-        left: `${plural(left.calls, "call")} on other branches, cost ${shownFigure(left.cost)}, plain ${shownFigure(left.plainCost)}`,
+        left: `${plural(left.calls, "call")} on other branches, cost ${uncached(left.cost)}; plain cost ${uncached(left.plainCost)}`,
       }),
-      saved: `${shownFigure(ledger.plainBill - ledger.bill)}, ${shownFigure(ledger.savedOtherwise)} of it not by epochs`,
-      reported: `${plural(reported.calls, "call")}, ${shownFigure(input)} tokens, ${shownFigure(reported.cacheRead)} cached; cost ${shownFigure(reported.cost)}, estimated ${shownFigure(reported.estimatedCost)}`,
+      saved: `${uncached(ledger.plainBill - ledger.bill)}, ${shownFigure(ledger.savedOtherwise)} of them not by epochs`,
+      reported:
+        reported.calls === 0
+          ? "nothing"
+          : `${plural(reported.calls, "call")}, ${shownFigure(input)} tokens, ${shownFigure(reported.cacheRead)} cached, cost ${uncached(reported.cost)}; estimated ${uncached(reported.estimatedCost)}`,
     }),
   );
   const rows = epochs.map(({ number, call, freed, cost, saved, reason }) => [
@@ -69,9 +76,10 @@ async function writeSums({ epochs, ...ledger }) {
     shownFigure(freed),
     shownFigure(cost),
     shownFigure(saved),
-    reason,
+    isTerminal() ? shortFigures(reason) : reason,
   ]);
-  await writeTable(["EPOCH", "CALL", "FREED", "COST", "SAVED", "REASON"], rows);
+  const units = "FREED in tokens; COST and SAVED in uncached tokens";
+  await writeTable(["EPOCH", "CALL", "FREED", "COST", "SAVED", "REASON"], rows, { units });
 }
 
 /** @param {Ledger} ledger */
@@ -91,7 +99,8 @@ async function writeCalls({ perCall }) {
     shownFigure(overhead),
     String(faults.count),
   ]);
-  await writeTable(headings, rows);
+  const units = "sizes in tokens; costs and overhead in uncached tokens";
+  await writeTable(headings, rows, { units });
 }
 
 /**
@@ -99,12 +108,21 @@ async function writeCalls({ perCall }) {
  * @param {number} all number of calls
  */
 function inDollars({ calls, bill, plainBill, reported, estimated }, all) {
-  const shown = (/** @type {number} */ sum) => `$${sum.toFixed(4)}`;
   const of = calls < all ? `, of ${calls} of ${plural(all, "call")}` : "";
-  return `${shown(bill)}, plain ${shown(plainBill)}; reported ${shown(reported)}, estimated ${shown(estimated)}${of}`;
+  return `${asMoney(bill)}; plain ${asMoney(plainBill)}; reported ${asMoney(reported)}, estimated ${asMoney(estimated)}${of}`;
 }
 
 /** @param {import("../../index.js").LedgerSums} side */
 function sums({ sent, cached, written, cost }) {
-  return `${shownFigure(sent)} tokens, ${shownFigure(cached)} cached, ${shownFigure(written)} written, cost ${shownFigure(cost)}`;
+  return `${shownFigure(sent)} tokens, ${shownFigure(cached)} cached, ${shownFigure(written)} written, cost ${uncached(cost)}`;
+}
+
+/** What costs are counted in. @param {number} cost */
+function uncached(cost) {
+  return `${shownFigure(cost)} uncached tokens`;
+}
+
+/** What tokens cost that are written into the cache or read from it. @param {NonNullable<Ledger["prices"]>} table */
+function priced({ name, prices: { write, read } }) {
+  return `${name}: a written token costs ${write}, a cached one ${read} of an uncached one`;
 }

@@ -1,7 +1,8 @@
 // `palimpsest links`: the relations from an object to others, or to it.
+import { what } from "../../lib/describe.js";
 import { name } from "../../lib/terminal.js";
 import { text, UsageError } from "../lib/arguments.js";
-import { noteNothing, writeJson } from "../lib/output.js";
+import { isTerminal, noteNothing, writeJson } from "../lib/output.js";
 import { forNames, givenName, handleOption, withStore } from "../lib/store.js";
 import { shownId, writeTable } from "../lib/table.js";
 
@@ -22,7 +23,7 @@ export const links = {
     "as-of": { type: "string", value: "TX|TIME", text: "as of a transaction (12) or a time (RFC 3339)" },
   },
   notes: [
-    "Columns: kind, place, line, text, target; with --back, the object that has the link comes first. A link resolves to a stored file in the vault of the linking file: the nearest folder above it with a .obsidian, else with a .git, else the folder that was given to `palimpsest index`, else the one that the file is in. Other files that an ambiguous link may mean follow in parentheses. A wikilink that leads to no file may name any object: by ID, a unique beginning of it, nickname, or handle, call ID or path of the session that wrote it, with a version (`[[t17@-1]]`) or lines (`[[t17:5-9]]`).",
+    "Columns: kind, place, line, text, target; with --back, the ID of the object that has the link comes first. A link resolves to a stored file in the vault of the linking file: the nearest folder above it with a .obsidian, else with a .git, else the folder that was given to `palimpsest index`, else the one that the file is in. Other files that an ambiguous link may mean follow in parentheses. A wikilink that leads to no file may name any object: by ID, a unique beginning of it, nickname, or handle, call ID or path of the session that wrote it, with a version (`[[t17@-1]]`) or lines (`[[t17:5-9]]`).",
   ],
   json: "{ id: string, links: ObjectLink[] }",
   examples: ["palimpsest links notes/plan.md", "palimpsest links notes/plan.md --back --json"],
@@ -41,23 +42,39 @@ export const links = {
         if (given.json) {
           return writeJson({ id, links: found });
         }
-        const from = back ? ["FROM"] : [];
-        const rows = found.map((link) => [...(back ? [shownId(link.from)] : []), ...row(link)]);
-        if (rows.length === 0) {
+        if (found.length === 0) {
           await noteNothing(back ? "nothing links to it" : "it has no links");
         }
-        await writeTable([...from, "KIND", "PLACE", "LINE", "WRITTEN", "TARGET"], rows);
+        const columns = ["KIND", "PLACE", "LINE", "WRITTEN", "TARGET"];
+        if (!back) {
+          const order = ["WRITTEN", "KIND", "TARGET", "PLACE", "LINE"];
+          return writeTable(columns, found.map(row), { order });
+        }
+        const names = isTerminal() ? await namesOf(store, found) : undefined;
+        const rows = found.map((link) => [shownId(link.from), ...row(link), ...(names?.get(link.from) ?? [])]);
+        const order = ["FROM", "KIND", "WRITTEN", "PLACE", "LINE", "ID"];
+        await writeTable(["ID", ...columns, "FROM"], rows, { order });
       },
       { access: "refresh", needed: forNames },
     );
   },
 };
 
+/**
+ * What the objects are that have the links, by their IDs.
+ * @param {import("../../index.js").Store} store
+ * @param {import("../../index.js").ObjectLink[]} links
+ */
+async function namesOf(store, links) {
+  const ids = [...new Set(links.map(({ from }) => from))];
+  return new Map(await Promise.all(ids.map(async (id) => /** @type {const} */ ([id, [what(await store.get(id))]]))));
+}
+
 /** @param {import("../../index.js").ObjectLink} link */
 function row({ kind, place, embed, written, part, target }) {
   const where = place.path === "" ? place.field : place.field === "content" ? `content#${place.path}` : place.path;
   const line = place.line === undefined ? "" : String(place.line);
-  const what = `${embed ? "!" : ""}${written}${part === undefined ? "" : `#${part}`}`;
+  const what = `${embed ? "!" : ""}${shownId(written)}${part === undefined ? "" : `#${part}`}`;
   return [kind, where, line, what, shownTarget(target)];
 }
 

@@ -20,7 +20,7 @@ export const name = {
     const remove = given.values.remove === true;
     if (given.positionals.length !== (remove ? 1 : 2)) {
       throw new UsageError(
-        remove ? "`--remove` takes one nickname" : "an object and a nickname are needed",
+        remove ? "`--remove` takes one nickname" : "name an object and its nickname",
         "such as `palimpsest name src/main.rs entry`",
       );
     }

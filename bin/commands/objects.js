@@ -1,11 +1,11 @@
 // `palimpsest objects`: the objects of the store, by their metadata.
 
-import { size, types, whatAndWhence } from "../../lib/describe.js";
+import { types, whatAndWhence } from "../../lib/describe.js";
 import { text, wholeNumber } from "../lib/arguments.js";
 import { noteNothing, writeJsonList } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { withStore } from "../lib/store.js";
-import { shownId, shownTime, writeTable } from "../lib/table.js";
+import { shownId, shownSize, shownTime, writeTable } from "../lib/table.js";
 
 /** Objects that are read at once. */
 const pageObjects = 1_000;
@@ -43,12 +43,13 @@ export const objects = {
         }
         let isFirst = true;
         for await (const found of pages) {
-          const rows = found.map((version) => [
+          const sizes = await Promise.all(found.map((version) => shownSize(store, version)));
+          const rows = found.map((version, at) => [
             shownId(version.id),
             version.type,
             String(version.txId),
             shownTime(version.systemTime),
-            size(version),
+            sizes[at],
             whatAndWhence(version, store),
           ]);
           const order = ["WHAT", "TYPE", "SIZE", "TIME", "TX", "ID"];

@@ -1,13 +1,13 @@
 // `palimpsest open`: the inspector, as a page that this process serves, or as a file.
 import { resolve } from "node:path";
 import { idleMinutes, show } from "../../inspector/server/browser.js";
-import { plural } from "../../lib/describe.js";
 import { piAgentDir } from "../../lib/places.js";
 import { text, UsageError, wholeNumber } from "../lib/arguments.js";
 import { version } from "../lib/help.js";
 import { write, writeError, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { forNames, settingsFor, withStore } from "../lib/store.js";
+import { spokenBytes } from "../lib/table.js";
 
 /** @import { Answers } from "../../inspector/server/answers.js" */
 
@@ -95,7 +95,7 @@ async function writePage(given, answers, session, path) {
   const { writePrivate } = await import("../../index.js");
   await writePrivate(path, page);
   const bytes = Buffer.byteLength(page);
-  await (given.json ? writeJson({ path, bytes, session }) : write(`wrote ${plural(bytes, "byte")} to ${path}\n`));
+  await (given.json ? writeJson({ path, bytes, session }) : write(`wrote ${spokenBytes(bytes)} to ${path}\n`));
 }
 
 /**
@@ -112,7 +112,7 @@ async function servePage(given, answers, options) {
   const way = await show(served.url, { mayOpen: given.values["no-browser"] !== true });
   await writeError(`${way}; Ctrl-C ends it\n`);
   if ((await served.ended) === "idle") {
-    await writeError("ended: nobody looked for a while\n");
+    await writeError("ended: nobody had the page open\n");
   }
   if (isInterrupted()) {
     // What waits for its turn, such as a session to be played again, is not begun: nobody will see it. Nothing is written here.

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { plural } from "../../lib/describe.js";
 import { piAgentDir } from "../../lib/places.js";
 import { name as spelt } from "../../lib/terminal.js";
+import { shortCount } from "../../lib/words.js";
 import { text, wholeNumber } from "../lib/arguments.js";
 import { printError } from "../lib/errors.js";
 import { write, writeError, writeJson } from "../lib/output.js";
@@ -60,9 +61,9 @@ export const replay = {
   notes: [
     "FILE is a session file of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI, Qwen Code, OpenCode or OpenClaw, or a list of messages of Anthropic's or OpenAI's API, one per line, plain or compressed, the database of OpenCode (`opencode.db`, or `opencode.db#ID` for one of its sessions) or of an agent of OpenClaw (`openclaw-agent.sqlite`, `openclaw-agent.sqlite#ID`), or a folder with any of these. Stores nothing and reads no other file. The bill counts input only, in multiples of the price of one uncached input token, beside that of the plain host, which compacts if there is a window. A fault is a call that needed a line which was not in the window: strict faults are lines of outputs that came from one place, own faults are lines that the model or a person wrote. Sessions of fewer than 15 calls are left out of the sum, the median and the worst. What is not a session in a folder is passed over and counted. Exit code 1 if a file could not be replayed, or holds requests or lines that could not be read; the others are replayed all the same.",
     "Where a file records usage, the host alone is what really went out: the prices of the recorded model, system prompt and tools as large as the first request says, thinking that the file does not show, and a window as far as the host let its own grow before it compacted. --prices and --window override that. The first line says what was taken. The last lines say what was left out, in words, and how far our estimate is from what the providers counted.",
-    "Columns: calls; bill as a share of plain; tokens sent, ours/plain; longest request, ours/plain; epochs; share of our tokens that was cached; faults, which are lines that the model quoted though they had left (raw: all), strict faults, own faults; faults of the plain host; our estimate of the host's requests by what the provider counted; session.",
-    "With --oracle, each session is also played by the same rules with knowledge in the place of guesses: what no later call needs may leave at once, what is needed stays until then, or leaves and is brought back where that is cheaper. The column `oracle` and a line below the table have its bill as a ratio of plain: about what better guessing could still save.",
-    "What a session file shows of files (whole reads, writes, and edits of known files) is laid in a folder for temporary files, and the session finds it there as it would live; no path of the session file is opened. What it does not show, such as a file that a command changed, is not known: the last line says how many tool calls may differ from live use for that. With snapshots nothing is unknown. DIR/NAME holds those of the session NAME (the last column): `call-N` is the working folder as it was when request N went out, from 0, and `result-ID` as it was when the tool call with that ID ended (write `_` for any character but letters, digits, `.`, `-` and `_`). Where only `result-ID` is missing, a command is taken to have left the folder as the next request found it. Links in snapshots are left out.",
+    "Columns: session; calls; bill as a share of plain; tokens sent, ours/plain; longest request, ours/plain; epochs; share of our tokens that was cached; faults, which are calls that quote a line that had left, strict faults, own faults; faults of the plain host; our estimate of the host's requests by what the provider counted.",
+    "With --oracle, each session is also played by the same rules with knowledge in the place of guesses: what no later call needs may leave at once, what is needed stays until then, or leaves and is brought back where that is cheaper. The column ORACLE and a line below the table have its bill as a ratio of plain: about what better guessing could still save.",
+    "What a session file shows of files (whole reads, writes, and edits of known files) is laid in a folder for temporary files, and the session finds it there as it would live; no path of the session file is opened. What it does not show, such as a file that a command changed, is not known: the last line says how many tool calls may differ from live use for that. With snapshots nothing is unknown. DIR/NAME holds those of the session NAME (the first column): `call-N` is the working folder as it was when request N went out, from 0, and `result-ID` as it was when the tool call with that ID ended (write `_` for any character but letters, digits, `.`, `-` and `_`). Where only `result-ID` is missing, a command is taken to have left the folder as the next request found it. Links in snapshots are left out.",
   ],
   json: "ReplayReport & { answer, failed: { file: string, error: { code, message, hint } }[], passedOver: { file, problem }[] }",
   examples: [
@@ -164,20 +165,9 @@ function shown(error) {
   return { code: code ?? "INTERNAL", message: message ?? String(error), hint: hint ?? null };
 }
 
-const headings = [
-  "calls",
-  "bill",
-  "tokens",
-  "peak",
-  "epochs",
-  "cached",
-  "raw",
-  "strict",
-  "own",
-  "plain raw",
-  "estimate",
-  "session",
-];
+const headings = "SESSION CALLS BILL TOKENS LONGEST EPOCHS CACHED FAULTS STRICT OWN PLAIN ESTIMATE".split(" ");
+const units =
+  "BILL as a share of plain's; TOKENS and LONGEST, ours/plain; FAULTS to PLAIN in calls; ESTIMATE by what was counted";
 
 /** @param {ReplayReport} report */
 async function print(report) {
@@ -185,10 +175,9 @@ async function print(report) {
   const rows = files.map((file) => row(file.name, file, file.epochs.length));
   const isSummed = sum.files > sum.leftOut;
   const table = [headings, ...rows, ...(isSummed ? [row("sum", sum, sum.epochs)] : [])];
-  const foreseen = ["oracle", ...[...files, sum].map(({ oracle }) => (oracle ? ratio(oracle.bill.ratio) : ""))];
-  const [first, ...rest] = sum.oracle ? table.map((cells, at) => cells.toSpliced(2, 0, foreseen[at])) : table;
-  const order = ["session", ...first.filter((heading) => heading !== "session")];
-  await writeTable(first, rest, { order, alwaysHeaded: true });
+  const foreseen = ["ORACLE", ...[...files, sum].map(({ oracle }) => (oracle ? ratio(oracle.bill.ratio) : ""))];
+  const [first, ...rest] = sum.oracle ? table.map((cells, at) => cells.toSpliced(3, 0, foreseen[at])) : table;
+  await writeTable(first, rest, { alwaysHeaded: true, units });
   await (isSummed
     ? writeSum(report)
     : write(`nothing to sum: ${plural(sum.files, "session")} of fewer than 15 calls\n`));
@@ -203,7 +192,11 @@ async function print(report) {
 /** @param {ReplayReport} report */
 async function writeSum({ sum, prices, layout, window, files }) {
   const isVaried = window === null && files.some(({ recorded }) => recorded.window !== null);
-  const limit = isVaried ? "windows as recorded" : window === null ? "no window" : `a window of ${window} tokens`;
+  const limit = isVaried
+    ? "windows as recorded"
+    : window === null
+      ? "no window"
+      : `a window of ${shortCount(window)} tokens`;
   const of = (/** @type {number} */ calls) => percent(sum.calls === 0 ? 0 : calls / sum.calls);
   await write(
     `faults: ${of(sum.faults.raw)} of calls, strict ${of(sum.faults.strict)}, own words ${of(sum.faults.ownWords)}; the host alone ${of(sum.plainFaults.raw)}\n`,
@@ -225,10 +218,11 @@ async function writeSum({ sum, prices, layout, window, files }) {
  * @param {number} epochs
  */
 function row(name, { calls, bill, tokens, peakWindow, cachedShare, faults, plainFaults, recorded }, epochs) {
-  const pair = ({ ours, plain } = tokens) => `${thousands(ours)}/${thousands(plain)}`;
+  const pair = ({ ours, plain } = tokens) => `${shortCount(ours)}/${shortCount(plain)}`;
   const counts = [faults.raw, faults.strict, faults.ownWords, plainFaults.raw].map(String);
   const share = recorded === undefined ? null : estimated({ recorded });
   return [
+    name,
     String(calls),
     ratio(bill.ratio),
     pair(tokens),
@@ -237,10 +231,8 @@ function row(name, { calls, bill, tokens, peakWindow, cachedShare, faults, plain
     percent(cachedShare.ours),
     ...counts,
     share === null ? "-" : share.toFixed(2),
-    name,
   ];
 }
 
 const ratio = (/** @type {number} */ value) => value.toFixed(3);
 const percent = (/** @type {number} */ share) => `${(share * 100).toFixed(1)} %`;
-const thousands = (/** @type {number} */ tokens) => `${Math.round(tokens / 1_000)}k`;

@@ -1,18 +1,19 @@
 // `palimpsest search`: full text over contents, paths, arguments of tools and messages.
 import { resolve } from "node:path";
 import { plural, types, what } from "../../lib/describe.js";
+import { cut } from "../../lib/words.js";
 import { text, wholeNumber } from "../lib/arguments.js";
 import { isTerminal, noteNothing, styled, write, writeError, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { withStore } from "../lib/store.js";
-import { oneLine, shownId } from "../lib/table.js";
+import { oneLine, shownId, writeTable } from "../lib/table.js";
 
 /** @typedef {import("../../index.js").SearchHit} SearchHit */
 
 /** Seconds that a search brings the index up to date at most, where that was not done as the store was written. */
 const patience = 1;
 
-/** Characters of a tool call and its arguments that a terminal shows. */
+/** Characters of what an object is that a terminal shows, such as a tool call with its arguments. */
 const shownTitle = 80;
 
 /** @type {import("../lib/arguments.js").Command} */
@@ -56,10 +57,7 @@ export const search = {
         if (given.json) {
           return writeJson(found);
         }
-        const shown = isTerminal()
-          ? await Promise.all(found.hits.map((hit) => forPeople(store, hit)))
-          : found.hits.map(forTools);
-        await write(shown.join(""));
+        await (isTerminal() ? writeHits(store, found.hits) : write(found.hits.map(forTools).join("")));
         const more = found.total - found.hits.length;
         if (isTerminal() && more > 0) {
           await write(`${plural(more, "hit")} more${found.complete ? "" : " at least"}\n`);
@@ -79,16 +77,24 @@ export const search = {
 };
 
 /**
+ * A row for each hit, with its lines below.
  * @param {import("../../index.js").Store} store
- * @param {SearchHit} hit
+ * @param {SearchHit[]} hits
  */
-async function forPeople(store, { id, type, name, txId, latest, place, lines, segment }) {
-  const where = segment === null ? place : `${place}  in ${segment}`;
-  // The name of a tool says little without what it was called with.
-  const title = type === "toolcall" ? what(await store.get(id, { at: txId })).slice(0, shownTitle) : (name ?? id);
-  const head = `${styled("bold", oneLine(title))}  ${type} ${shownId(id)}${latest ? "" : `@${txId}`}  ${where}`;
-  const quoted = lines.map((line) => `  ${line.line}: ${marked(line)}`);
-  return `${[head, ...quoted].join("\n")}\n`;
+async function writeHits(store, hits) {
+  const titles = await Promise.all(
+    hits.map(async ({ type, id, name, txId }) =>
+      type === "file" ? (name ?? id) : cut(what(await store.get(id, { at: txId })), shownTitle),
+    ),
+  );
+  const rows = hits.map(({ type, place, segment, id, latest, txId }, at) => [
+    titles[at],
+    type,
+    segment === null ? place : `${place} in ${segment}`,
+    `${shownId(id)}${latest ? "" : `@${txId}`}`,
+  ]);
+  const below = hits.map(({ lines }) => lines.map((line) => `  ${line.line}: ${marked(line)}`));
+  await writeTable(["WHAT", "TYPE", "PLACE", "ID"], rows, { below });
 }
 
 /** @param {SearchHit} hit */

@@ -6,7 +6,7 @@ import { harmless, name as spelt } from "../../lib/terminal.js";
 import { text, UsageError } from "../lib/arguments.js";
 import { isTerminal, write, writeError, writeJson } from "../lib/output.js";
 import { forNames, givenName, handleOption, withStore } from "../lib/store.js";
-import { pairs, shownId, writeTable } from "../lib/table.js";
+import { pairs, shownFigure, shownId, writeTable } from "../lib/table.js";
 
 /** Items printed at a time: a chat can be larger than memory should hold. */
 const pageSize = 500;
@@ -98,7 +98,8 @@ async function showMetadata(given, store, version) {
   await write(metadata(version, store, document));
   if (document !== undefined) {
     await write("\n");
-    await writeTable(["HANDLE", "TYPE", "SETS", "ID", "WHAT"], document.index.map(rowOf(document)));
+    const order = ["HANDLE", "WHAT", "TYPE", "SETS", "ID"];
+    await writeTable(["HANDLE", "TYPE", "SETS", "ID", "WHAT"], document.index.map(rowOf(document)), { order });
   }
 }
 
@@ -138,7 +139,8 @@ async function showItems(given, store, { name, version, lines }) {
  * @param {import("../../index.js").Version} version
  */
 function withoutContent(name, version) {
-  const reason = size(version) === "no content" ? "" : ` (${size(version)})`;
+  const said = size(version, shownFigure);
+  const reason = said === "no content" ? "" : ` (${said})`;
   return Object.assign(new Error(`\`${name}\` has no content${reason}`), {
     code: "NO_CONTENT",
     hint: whyNoText(version) ?? "`--metadata` shows what is known of it, `palimpsest history` lists its other versions",

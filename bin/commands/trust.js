@@ -10,14 +10,14 @@ import { oneLine, writeTable } from "../lib/table.js";
 export const trust = {
   name: "trust",
   usage: "[PATH] [--list] [--remove]",
-  summary: "Say that you trust a project's memory and settings",
+  summary: "Trust the memory and settings of a project",
   arguments: [0, 1],
   options: {
-    list: { type: "boolean", text: "list the projects of which you said something" },
+    list: { type: "boolean", text: "list the projects that you decided about" },
     remove: { type: "boolean", text: "take it back: you are asked again" },
   },
   notes: [
-    "PATH is the project's folder; default: the working folder. A clone may bring `.pi/memory` and `.pi/palimpsest.json`, which reach the model's instructions; they are not used before you said so once, for the real path. You are asked again when the folder belongs to another user or is another repository. What your own sessions wrote on this machine needs no word.",
+    "PATH is the project's folder; default: the working folder. A clone may bring `.pi/memory` and `.pi/palimpsest.json`, which reach the model's instructions; they are not used before you trust them once, for the real path. You are asked again when the folder belongs to another user or is another repository. What your own sessions wrote on this machine is used unasked.",
   ],
   json: "ProjectTrust, or TrustedProject[] with --list",
   examples: ["palimpsest trust", "palimpsest trust --list", "palimpsest trust ~/src/other --remove"],
@@ -40,7 +40,7 @@ export const trust = {
       ]);
       return void (await (rows.length === 0
         ? noteNothing("no project")
-        : writeTable(["answer", "since", "project"], rows)));
+        : writeTable(["ANSWER", "SINCE", "PROJECT"], rows, { order: ["PROJECT", "ANSWER", "SINCE"] })));
     }
     const project = resolve(given.positionals[0] ?? ".");
     const found = await trustProject({ agentDir, project }, remove === true ? null : true);

@@ -1,11 +1,12 @@
 // Errors of the command line: message and hint in its words, their JSON form, and exit codes.
+import { shellWord, withTyped } from "../../lib/program.js";
 import { writeError, writeJson } from "./output.js";
 import { handleOption } from "./store.js";
 import { oneLine } from "./table.js";
 
 /**
- * What was asked for when an error came: the command, its first argument as it was given, and whether `--session` was.
- * @typedef {{ command: import("./arguments.js").Command, name: string | undefined, session: boolean }} Asked
+ * What was asked for when an error came: the command, its first argument as it was given, whether `--session` was, and `--store`.
+ * @typedef {{ command: import("./arguments.js").Command, name: string | undefined, session: boolean, store: string | undefined }} Asked
  */
 
 /** Codes of the addon that mean that what was typed cannot be. */
@@ -50,7 +51,7 @@ export async function printError(error, json, asked) {
   if (hint !== undefined) {
     lines.push(`hint: ${hint}`);
   }
-  await writeError(lines.map((line) => `${line}\n`).join(""));
+  await writeError(lines.map((line) => `${withTyped(line, asked?.store)}\n`).join(""));
 }
 
 /**
@@ -70,7 +71,7 @@ function inWordsOf({ command, name, session }, code, { message, hint }) {
     const shown = name.replace(/@[^@]*$/, "");
     return {
       message: message.replace(/^object `[^`]*`/, () => `\`${shown}\``),
-      hint: `\`palimpsest history ${shown}\` lists its versions`,
+      hint: `\`palimpsest history ${shellWord(shown)}\` lists its versions`,
     };
   }
   if (code === "INVALID_ARGUMENT") {

@@ -19,7 +19,7 @@ export function overview() {
   const rows = commands.map(
     ({ name, usage, summary }) => /** @type {const} */ ([`${name} ${plain(usage)}`.trim(), summary]),
   );
-  return `palimpsest ${version()}: the store of versioned objects, from the command line
+  return `palimpsest ${version()}: what your agents saw, cost and remember
 
 Usage: palimpsest COMMAND [ARGUMENTS] [--json] [--store PATH]
 

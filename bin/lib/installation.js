@@ -6,12 +6,13 @@ import { join, resolve } from "node:path";
 import { levelVariable, openLog } from "../../lib/log.js";
 import { piAgentDir } from "../../lib/places.js";
 import { version } from "./help.js";
+import { nameFindings } from "./obstacles.js";
 import { lookAtOpenClaw } from "./openclaw.js";
 import { isOlder } from "./versions.js";
 
 /**
  * @typedef {object} Finding
- * @property {"addon" | "node" | "pi" | "openclaw" | "settings" | "log" | "sharing"} kind
+ * @property {"addon" | "node" | "pi" | "disk" | "openclaw" | "settings" | "log" | "sharing"} kind
  * @property {string} problem
  * @property {string} advice
  *
@@ -50,9 +51,9 @@ export async function lookAtInstallation() {
   const addon = await import("../../index.js").catch((error) => {
     findings.push({ kind: "addon", problem: error.message, advice: error.hint ?? "install palimpsest again" });
   });
-  const loadedFrom = packagesOfOurs(agentDir);
-  const pi = piVersion();
-  findings.push(...piFindings(pi, loadedFrom));
+  const loadedFrom = packagesOfOurs(agentDir, findings);
+  const pi = piVersion(findings);
+  findings.push(...piFindings(pi, loadedFrom), ...nameFindings(agentDir));
   const enabled = addon === undefined ? null : await enabledBySettings(addon, agentDir, findings);
   const log = openLog(join(agentDir, "palimpsest"));
   if (log.wrongLevel !== undefined) {
@@ -72,15 +73,24 @@ export async function lookAtInstallation() {
   };
 }
 
-/** The version that the `pi` on the path prints. */
-function piVersion() {
+/** The version that the `pi` on the path prints; null where there is none. @param {Finding[]} findings */
+function piVersion(findings) {
   const options = /** @type {const} */ ({
     encoding: "utf8",
     timeout: piTimeoutMs,
     shell: process.platform === "win32",
   });
-  const { status, stdout } = spawnSync("pi", ["--version"], options);
-  return status === 0 ? (/\d+\.\d+\.\d+\S*/.exec(stdout)?.[0] ?? null) : null;
+  const { status, stdout, error } = spawnSync("pi", ["--version"], options);
+  const version = status === 0 ? (/\d+\.\d+\.\d+\S*/.exec(stdout)?.[0] ?? null) : null;
+  const isThere = /** @type {NodeJS.ErrnoException | undefined} */ (error)?.code !== "ENOENT";
+  if (version === null && isThere && !options.shell) {
+    findings.push({
+      kind: "pi",
+      problem: "`pi --version` says no version",
+      advice: "run it yourself, or install Pi again",
+    });
+  }
+  return version;
 }
 
 /**
@@ -112,14 +122,15 @@ function piFindings(pi, loadedFrom) {
 /**
  * The packages of ours that Pi's settings name, the user's and those of the project here.
  * @param {string} agentDir
+ * @param {Finding[]} findings
  */
-function packagesOfOurs(agentDir) {
+function packagesOfOurs(agentDir, findings) {
   const places = [
     { folder: agentDir, npm: join(agentDir, "npm"), git: join(agentDir, "git") },
     { folder: resolve(".pi"), npm: resolve(".pi", "npm"), git: resolve(".pi", "git") },
   ];
   return places.flatMap(({ folder, npm, git }) =>
-    sourcesIn(join(folder, "settings.json")).flatMap((source) => {
+    sourcesIn(join(folder, "settings.json"), findings).flatMap((source) => {
       const named = /^(?:npm|git):/.exec(source);
       const installed = named?.[0] === "npm:" ? join(npm, "node_modules", "palimpsest") : join(git, source.slice(4));
       const manifest = manifestIn(named === null ? resolve(folder, source) : installed);
@@ -129,9 +140,14 @@ function packagesOfOurs(agentDir) {
   );
 }
 
-/** @param {string} file settings of Pi @returns {string[]} */
-function sourcesIn(file) {
-  const { packages } = /** @type {{ packages?: unknown }} */ (readJson(file) ?? {});
+/** @param {string} file settings of Pi @param {Finding[]} findings @returns {string[]} */
+function sourcesIn(file, findings) {
+  const settings = readJson(file);
+  if (settings === undefined && existsSync(file)) {
+    const problem = `Pi's settings \`${file}\` cannot be read as JSON`;
+    findings.push({ kind: "pi", problem, advice: "mend the file: Pi loads no package from it" });
+  }
+  const { packages } = /** @type {{ packages?: unknown }} */ (settings ?? {});
   const entries = Array.isArray(packages) ? packages : [];
   const sources = entries.map((entry) => (typeof entry === "string" ? entry : entry?.source));
   return sources.filter((source) => typeof source === "string");
@@ -160,7 +176,7 @@ async function enabledBySettings({ loadSettings, settingProblems }, agentDir, fi
   const places = { agentDir, projectDir: process.cwd() };
   try {
     for (const problem of await settingProblems(places)) {
-      const advice = "what is wrong does not count; docs/settings.md lists all settings";
+      const advice = "what is wrong is ignored; docs/settings.md lists all settings";
       findings.push({ kind: "settings", problem, advice });
     }
     return (await loadSettings({ ...places, needed: [] })).enabled ?? true;

@@ -2,7 +2,7 @@
 // left out, and how far our estimate is from what the providers counted. Decides nothing but when it is worth a word.
 import { plural } from "../../lib/describe.js";
 import { name as spelt } from "../../lib/terminal.js";
-import { percent, shortCount } from "../../lib/words.js";
+import { dollars, percent, shortCount } from "../../lib/words.js";
 
 /**
  * @typedef {import("../../index.js").ReplayedFile} ReplayedFile
@@ -30,7 +30,7 @@ export function terms({ files, layout, prices, window }, given) {
   const of =
     given.prices === undefined && models.length > 0 && models.length < 4 ? ` (${models.map(spelt).join(", ")})` : "";
   const table = tables.length > 1 ? `prices of ${listed(tables)}` : `${tables[0] ?? prices} prices`;
-  const limit = given.window === undefined ? windows(files) : `a window of ${window} tokens`;
+  const limit = given.window === undefined ? windows(files) : `a window of ${shortCount(window ?? 0)} tokens`;
   const fixed = files.filter(({ recorded }) => recorded.requests > 0).map(({ recorded }) => recorded.fixedTokens);
   const prompts = fixed.length > 0 ? `; system prompt and tools of ${range(fixed)} tokens` : "";
   return `${layout === "log" ? "" : `${layout}, `}${table}${of}, ${limit}${prompts}\n`;
@@ -111,7 +111,7 @@ export function answerText(figures) {
     return "there is no request in these sessions\n";
   }
   const sum = (/** @type {number} */ amount) =>
-    unit === "dollars" ? money(amount) : `as much as ${shortCount(amount)} uncached input tokens`;
+    unit === "dollars" ? dollars(amount) : `as much as ${shortCount(amount)} uncached input tokens`;
   const some = `as recorded for ${recorded} of them, and as we estimate for the others`;
   const known = recorded === sessions ? "as recorded" : recorded === 0 ? "as we estimate" : some;
   const rest =
@@ -127,14 +127,6 @@ export function answerText(figures) {
       ? ""
       : `; ${sum(Math.abs(savedAMonth))} ${saved < 0 ? "more" : "less"} a month at this pace (${plural(Math.ceil(days), "day")})`;
   return `${first}with Palimpsest it would have cost ${sum(withPalimpsest)}, ${less}${month}\nsomething that was needed would have been missing in ${missing} of ${plural(requests, "request")} (${((100 * missing) / requests).toFixed(1)} %)\n`;
-}
-
-/** US dollars; cents only of small sums. @param {number} sum */
-function money(sum) {
-  if (sum >= 100) {
-    return `$${Math.round(sum).toLocaleString("en-US")}`;
-  }
-  return sum > 0 && sum < 0.005 ? "less than $0.01" : `$${sum.toFixed(2)}`;
 }
 
 /** Requests of a session that its file holds and no reader read, for another reason than one that is said. @param {ReplayedFile} file */

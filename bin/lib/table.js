@@ -1,11 +1,11 @@
 // Rows of text: on a terminal aligned under headings, else separated by tabs, complete and without headings, for other tools.
 
-import { plural } from "../../lib/describe.js";
+import { plural, size } from "../../lib/describe.js";
 import { line } from "../../lib/terminal.js";
-import { age, cut, shortCount } from "../../lib/words.js";
+import { age, byteSize, cut, shortCount } from "../../lib/words.js";
 import { isTerminal, styled, write } from "./output.js";
 
-/** Digits of an ID that a terminal shows: enough for a unique prefix. */
+/** Digits of a hash that a terminal shows: enough for a unique prefix. */
 const shownDigits = 12;
 
 /** Columns of a terminal of unknown width. */
@@ -14,11 +14,16 @@ const defaultColumns = 80;
 /**
  * @param {string[]} headings
  * @param {string[][]} rows
- * @param {{ order?: string[], continued?: boolean, alwaysHeaded?: boolean }} [options] `order`: the headings as a person wants them on a terminal, where columns
- *   that say nothing are left out; a row that is too wide loses of its first column down to half of the width, then its end. `continued`:
- *   these are further rows of a table, without its headings. `alwaysHeaded`: the headings stand above the rows for other tools, too
+ * @param {object} [options]
+ * @param {string[]} [options.order] the headings as a person wants them on a terminal, the name first and hashes last; columns that say
+ *   nothing are left out there. A row that is too wide loses of its first column down to half of the width, then its end
+ * @param {boolean} [options.continued] these are further rows of a table, without its headings
+ * @param {boolean} [options.alwaysHeaded] the headings stand above the rows for other tools, too
+ * @param {string[][]} [options.below] for each row, what stands below it on a terminal, lines that are ready to be written
+ * @param {string} [options.units] what the figures are, which stands below the table on a terminal
  */
-export async function writeTable(headings, rows, { order = headings, continued = false, alwaysHeaded = false } = {}) {
+export async function writeTable(headings, rows, options = {}) {
+  const { order = headings, continued = false, alwaysHeaded = false, below = [], units } = options;
   if (!isTerminal()) {
     const all = alwaysHeaded ? [headings, ...rows] : rows;
     await write(all.map((row) => `${row.map(oneLine).join("\t")}\n`).join(""));
@@ -39,7 +44,9 @@ export async function writeTable(headings, rows, { order = headings, continued =
   );
   const lines = shown[0].map((_, row) => shown.map((cells) => cells[row]).join("  "));
   const [head, ...texts] = lines.map((line) => [...line.trimEnd()].slice(0, width).join(""));
-  await write(`${[...(continued ? [] : [styled("bold", head)]), ...texts].join("\n")}\n`);
+  const said = texts.flatMap((text, at) => [text, ...(below[at] ?? [])]);
+  const all = [...(continued ? [] : [styled("bold", head)]), ...said, ...(units === undefined ? [] : [units])];
+  await write(all.map((line) => `${line}\n`).join(""));
 }
 
 /** Whether all cells under a heading are figures, which stand at the right. @param {string[]} cells */
@@ -63,12 +70,17 @@ export function pairs(values) {
     .join("");
 }
 
+/** A hash for the table: shortened on a terminal. @param {string} hash */
+export function shownHash(hash) {
+  return isTerminal() ? hash.slice(0, shownDigits) : hash;
+}
+
 /**
  * An ID for the table: shortened on a terminal if it is that of a file.
  * @param {string} id
  */
 export function shownId(id) {
-  return isTerminal() && /^[0-9a-f]{64}$/.test(id) ? id.slice(0, shownDigits) : id;
+  return /^[0-9a-f]{64}$/.test(id) ? shownHash(id) : id;
 }
 
 /**
@@ -92,12 +104,23 @@ export function shownFigure(figure) {
  * @param {number} bytes
  */
 export function shownBytes(bytes) {
-  if (!isTerminal()) {
-    return String(bytes);
-  }
-  const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), 3);
-  const size = bytes / 1000 ** power;
-  return power === 0 ? plural(bytes, "byte") : `${size.toFixed(size < 10 ? 1 : 0)} ${["kB", "MB", "GB"][power - 1]}`;
+  return isTerminal() ? byteSize(bytes) : String(bytes);
+}
+
+/** A size in a sentence: on a terminal short, else all of its bytes. @param {number} bytes */
+export function spokenBytes(bytes) {
+  return isTerminal() ? byteSize(bytes) : plural(bytes, "byte");
+}
+
+/**
+ * How large a version is. On a terminal the text of a tool call, which does not say so itself, is measured.
+ * @param {import("../../index.js").Store} store
+ * @param {import("../../index.js").Version} version
+ */
+export async function shownSize(store, version) {
+  const measured = isTerminal() && version.type === "toolcall" && version.content !== null;
+  const text = measured ? await store.content(version.id, { at: version.txId }) : null;
+  return size(version, shownFigure, text?.length);
 }
 
 /**

@@ -212,7 +212,7 @@ class Inspector {
  */
 function withoutPort(port, error) {
   const { code } = /** @type {NodeJS.ErrnoException} */ (error);
-  const why = code === "EADDRINUSE" ? "something else is served there" : error.message;
+  const why = code === "EADDRINUSE" ? "another program listens on it" : error.message;
   const hint = "choose another port, or none: then any that is free is taken";
   return Object.assign(new Refusal("NO_PORT", `port \`${port}\` cannot be used: ${why}`, hint), { cause: error });
 }

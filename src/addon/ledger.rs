@@ -65,7 +65,12 @@ fn reported(report: UsageReport) -> Result<Reported> {
     let kind = match report.kind.as_str() {
         "call" => ReportKind::Call,
         "cache_warm" => ReportKind::CacheWarm,
-        other => return Err(Error::argument("kind", format!("`{other}` is not a kind of report"))),
+        other => {
+            return Err(Error::argument(
+                "kind",
+                format!("is `{other}`, which is no kind of report"),
+            ));
+        }
     };
     let count = |name: &'static str, value: i64| {
         u64::try_from(value).map_err(|_| Error::argument(name, format!("`{value}` is negative")))

@@ -431,13 +431,13 @@ impl Error {
             Self::OutsideProject { .. } => {
                 "put the memory itself into the project's `.pi/memory`, in place of the link"
             }
-            Self::NotIndexed { .. } => "a session at work goes on with it",
+            Self::NotIndexed { .. } => "sessions add to it while they run",
             Self::MemoryBusy { .. } => "try again when the other process is done",
             Self::Secret { .. } => "say where the secret is kept instead",
             Self::NoOperation { .. } => {
-                "`waiting` in the place of this command lists what waits, with its IDs"
+                "`/memory waiting` and `palimpsest memory waiting` list what waits"
             }
-            Self::NoTrace { .. } => "`/memory traces` lists them; the oldest go",
+            Self::NoTrace { .. } => "`/memory traces` lists them; the oldest are dropped",
             Self::NoPage { .. } => "`/memory pages` lists them",
             Self::StoreGone { .. } => "open it again, to go on with what is there now",
             Self::NoAnswer { .. } => {

@@ -142,7 +142,7 @@ pub fn summary(leaves: &Leaves, window: Option<u64>) -> String {
 /// other session ran.
 pub fn continuation(harness: &str, leaves: &Leaves, window: Option<u64>) -> String {
     let opening = format!(
-        "This conversation began in another program ({}). All of it is kept word for word:",
+        "This conversation was begun in {}. All of it is kept word for word:",
         quote::name(harness)
     );
     told(&opening, leaves, window)

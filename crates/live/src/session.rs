@@ -170,7 +170,7 @@ impl LiveSession {
 
     /// Warnings about settings whose files or folders are not as they should be, for the user.
     pub fn oddities(&self) -> Vec<String> {
-        let built_in = |why| format!("the setting `hazards` does not count, {why}");
+        let built_in = |why| format!("the setting `hazards` is ignored: {why}");
         let hazards = self.odd_hazards.as_ref().map(built_in);
         self.workspace.disk.oddities().into_iter().chain(hazards).collect()
     }

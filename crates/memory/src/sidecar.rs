@@ -233,10 +233,9 @@ impl MemoryFolder {
         match state {
             FileState::Text { text, .. } => SidecarFile::Text(text),
             FileState::Missing => SidecarFile::Nothing,
-            FileState::Binary { .. } => unusable(
-                FindingCode::NotText,
-                "the file is not UTF-8: it does not count".to_owned(),
-            ),
+            FileState::Binary { .. } => {
+                unusable(FindingCode::NotText, "the file is not UTF-8, and is ignored".to_owned())
+            }
             FileState::TooLarge { size } => unusable(
                 FindingCode::TooLarge,
                 format!("the file has {size} bytes, at most {MAX_FILE_BYTES} are read"),

@@ -81,7 +81,7 @@ export function sentPanel(given, since) {
       height: (at) => heightOf(messages[shown[at]]),
       build: (at) => sentCard(given, shown[at], fateOf(changes.get(shown[at]))),
     });
-    put(place, shown.length === 0 ? element("p", { class: "empty" }, "No message is like that.") : list.node);
+    put(place, shown.length === 0 ? element("p", { class: "empty" }, "No message matches.") : list.node);
     return list;
   };
   const list = show();
@@ -274,7 +274,7 @@ export function promptChangeNode(change) {
   const lists = [
     ["New tools", added],
     ["Tools that are gone", removed],
-    ["Tools that are defined otherwise", changed],
+    ["Tools that changed", changed],
   ];
   return element(
     "article",

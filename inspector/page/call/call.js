@@ -188,8 +188,8 @@ class CallPage {
       return "This is the first call.";
     }
     return before === null
-      ? "The call before cannot be read: what changed since is not known."
-      : "Of the call before no request was recorded.";
+      ? "The call before cannot be read, so what changed is not known."
+      : "No request was recorded for the call before.";
   }
 
   /**

@@ -1,6 +1,6 @@
 // Why a piece of a request stands as it does, in words; and what it costs. Must not touch the document.
 import { name as spelt } from "../../../lib/terminal.js";
-import { counted } from "../elements/numbers.js";
+import { counted, whole } from "../elements/numbers.js";
 
 /** @typedef {import("../../../index.js").MessageAbout} MessageAbout */
 /** @typedef {import("../../../index.js").LedgerCall} LedgerCall */
@@ -109,7 +109,9 @@ function shownPart(shown) {
   if (all === 0) {
     return "";
   }
-  return `, ${here} of ${counted(all, "line")}${elsewhere === 0 ? "" : `; ${elsewhere} stand elsewhere in the window`}`;
+  const cut = pieces.flatMap(({ chars }) => (typeof chars === "number" ? [chars] : []));
+  const long = cut.length === 0 ? "" : `; long lines end after ${whole(Math.min(...cut))} characters`;
+  return `, ${here} of ${counted(all, "line")}${elsewhere === 0 ? "" : `; ${elsewhere} stand elsewhere in the window`}${long}`;
 }
 
 /** @param {unknown} range first and last line */

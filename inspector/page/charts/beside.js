@@ -39,7 +39,7 @@ export function besideData({ numbers, windows, bills, isDollars, lanes, events }
     numbers,
     windows,
     bills,
-    billName: isDollars ? "Bill so far, in US dollars" : "Bill so far, in prices of an input token",
+    billName: isDollars ? "Bill so far, in US dollars" : "Bill so far, in uncached input tokens",
     billWords: price,
     lanes,
     lines: [],

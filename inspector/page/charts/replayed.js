@@ -30,7 +30,7 @@ export function replayedPanel(file) {
       numbers: series.map(({ call }) => call),
       windows: windowSeries(series),
       bills: billSeries(bills),
-      billName: "Bill so far, in prices of an input token",
+      billName: "Bill so far, in uncached input tokens",
       billWords: short,
       lanes: lanesOf(series),
       lines: epochs.map(({ call }) => call),

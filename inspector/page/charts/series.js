@@ -12,8 +12,8 @@ import { KINDS, recounted, totalOf } from "./kinds.js";
 const MARKS = {
   fault: ["fault", "bad", "Fault"],
   failed_open: ["failed", "bad", "Went out with the host’s own messages"],
-  activated: ["back", "ours", "Brought back"],
-  deactivated: ["back", "faint", "Put away"],
+  activated: ["activated", "ours", "Activated"],
+  deactivated: ["activated", "faint", "Deactivated"],
   pinned: ["pin", "good", "Pinned"],
   unpinned: ["pin", "faint", "Unpinned"],
   file_changed: ["file", "files", "File"],
@@ -113,7 +113,13 @@ export class Course {
       draw: "area",
       values: this.kinds.map((kinds) => kinds?.[kind] ?? null),
     }));
-    const plain = this.calls.map((_, at) => this.window(at)?.plain ?? null);
+    // Of a call that failed nothing was counted: plain's line goes on at the height of the call before.
+    /** @type {number | null} */
+    let last = null;
+    const plain = this.calls.map((_, at) => {
+      last = this.window(at)?.plain ?? last;
+      return last;
+    });
     return [...areas, { name: "plain", colour: "plain", draw: "line", values: plain }];
   }
 

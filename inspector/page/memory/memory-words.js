@@ -18,13 +18,13 @@ export const FIDELITIES = {
 export function doubtText(doubt) {
   switch (doubt.reason) {
     case "cited_contradicted":
-      return "What it says of a place stands there no more:";
+      return "The place that it cites no longer says this:";
     case "cited_touched":
-      return "A place that it cites changed; what it names still stands there:";
+      return "A place that it cites changed; what it names is still there:";
     case "cited_moved":
-      return "It cites what stands elsewhere now:";
+      return "What it cites is elsewhere now:";
     case "cited_gone":
-      return "It cites what is gone:";
+      return "What it cites is gone:";
     case "old":
       return `Neither confirmed nor used for ${counted(doubt.days, "day")}`;
     case "never_used":

@@ -37,7 +37,6 @@ const MARKS = /** @type {{ [kind: string]: string }} */ ({
   pinned: "pinned",
   unpinned: "unpinned",
   file_changed: "changed",
-  fault: "missed by the model",
 });
 
 /** Versions whose rows are made at once. */

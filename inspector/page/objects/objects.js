@@ -38,7 +38,7 @@ export function objectsView(context, route) {
     row: (at) => objectRow(shown[at], known.calls, id),
     place: context.kept.list,
   });
-  const none = element("p", { class: "empty", hidden: true }, "No object is like that.");
+  const none = element("p", { class: "empty", hidden: true }, "No object matches.");
   const show = () => {
     shown = wantedObjects(known.objects, { ...wanted, calls: known.calls });
     const all = counted(known.objects.length, "object");

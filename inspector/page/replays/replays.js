@@ -61,7 +61,7 @@ function termsOf({ layout, prices, window, files }) {
   const isVaried = window === null && files.some(({ recorded }) => recorded.window !== null);
   const alike = window === null ? "no limit to the window" : `a window of ${short(window)} tokens`;
   const limit = isVaried ? "windows as recorded" : alike;
-  return `Layout ${layout}, prices ${prices === "recorded" ? "as recorded" : prices}, ${limit}. Plain is the same session as the host alone would have sent it. Costs are in prices of an input token, faults included.`;
+  return `Layout ${layout}, prices ${prices === "recorded" ? "as recorded" : prices}, ${limit}. Plain is the same session as the host alone would have sent it. Costs are in uncached input tokens, faults included.`;
 }
 
 /** @param {ReplayReport} report */

@@ -107,8 +107,9 @@ export class Bills {
  * @param {SessionBill} bill
  */
 function billTexts({ bill, plainBill, dollars, faults, window }) {
-  const share = savedShare(bill, plainBill);
-  const saved = dollars === null ? cost(plainBill - bill, false) : cost(dollars.plainBill - dollars.bill, true);
+  const sums = dollars ?? { bill, plainBill };
+  const share = savedShare(sums.bill, sums.plainBill);
+  const saved = cost(sums.plainBill - sums.bill, dollars !== null);
   return [
     window === null ? "–" : `${short(window.ours)} / ${short(window.plain)}`,
     share === null ? "–" : `${saved} · ${percent(share)}`,

@@ -1,19 +1,22 @@
 // A session over time: its figures, charts over its calls, and a table of the same.
 
-import { faultCounts } from "../../../lib/faults.js";
+import { faultDeeds } from "../../../lib/faults.js";
 import { KINDS } from "../charts/kinds.js";
 import { Panel } from "../charts/panel.js";
 import { Course } from "../charts/series.js";
 import { element, fill } from "../elements/dom.js";
 import { keptParts } from "../elements/kept-parts.js";
 import { virtualList } from "../elements/list.js";
-import { clock, cost, counted, percent, savedShare, short, whole } from "../elements/numbers.js";
+import { clock, cost, counted, savedText, short, whole } from "../elements/numbers.js";
 import { oneLine } from "../elements/text.js";
 import { hashOf } from "../routes.js";
 
 /** @typedef {import("../../protocol.js").SessionView} Session */
 
-const HEADS = ["call", "when", "window", "plain", "cost", "saved so far", "what happened"];
+const HEADS = ["call", "when", "tokens", "plain’s tokens", "cost", "saved so far", "what happened"];
+
+/** Characters of what happened that a row shows; the rest stands in its title, and above, where the charts stand on the call. */
+const lineCharacters = 120;
 
 /**
  * @param {import("../main.js").Context} context
@@ -101,7 +104,7 @@ class SessionPage {
       numbers: course.numbers,
       windows: course.windowSeries(),
       bills: course.billSeries(),
-      billName: course.isDollars ? "Bill so far, in US dollars" : "Bill so far, in prices of an input token",
+      billName: course.isDollars ? "Bill so far, in US dollars" : "Bill so far, in uncached input tokens",
       billWords: (value) => (course.isDollars ? cost(value, true) : short(value)),
       lanes: course.lanes(),
       lines: course.epochs(),
@@ -155,7 +158,8 @@ class SessionPage {
     const { number, time } = course.calls[at];
     const window = course.window(at);
     const bill = course.bills[at];
-    const happened = course.events[at].map((mark) => oneLine(course.words(mark), 120)).join(" · ");
+    const happened = course.events[at].map((mark) => oneLine(course.words(mark), lineCharacters)).join(" · ");
+    const all = course.events[at].map((mark) => course.words(mark)).join("\n");
     const cells = [
       element("a", { href: this.callHash(number) }, `${number}`),
       clock(time),
@@ -163,7 +167,7 @@ class SessionPage {
       window === null ? "–" : short(window.plain),
       window === null ? "–" : course.cost(bill.ours),
       course.cost(bill.sum.plain - bill.sum.ours),
-      element("span", { title: happened }, happened),
+      element("span", { title: all }, happened),
     ];
     return element("div", {}, ...cells.map((cell) => element("div", { class: "cell", role: "cell" }, cell)));
   }
@@ -189,7 +193,7 @@ function headOf({ info, ledger, timeline }, isLive) {
   return [
     { name: "name", of: name, build: () => element("h1", { tabindex: "-1" }, name) },
     { name: "place", of: place, build: () => element("p", { class: "faint place" }, place) },
-    { name: "figures", of: info.txId, build: () => tiles(ledger) },
+    { name: "figures", of: info.txId, build: () => tiles(ledger, harness) },
     { name: "ways", of: [newest, objects], build: () => waysOn(id, { newest, objects, isLive }) },
   ];
 }
@@ -212,27 +216,43 @@ function waysOn(id, { newest, objects, isLive }) {
   );
 }
 
-/** @param {import("../../../index.js").Ledger} ledger */
-function tiles({ bill, plainBill, dollars, perCall, faults, epochs, failedCalls, hostCalls }) {
+/**
+ * What it cost, what it would have cost, what was missing; then the rest.
+ * @param {import("../../../index.js").Ledger} ledger
+ * @param {string} harness
+ */
+function tiles({ bill, plainBill, dollars, perCall, faults, epochs, failedCalls, hostCalls }, harness) {
   const isDollars = dollars !== null;
   const [ours, plain] = dollars === null ? [bill, plainBill] : [dollars.bill, dollars.plainBill];
   const newest = perCall.at(-1);
-  const reported = dollars !== null && dollars.reported > 0 ? `, reported ${cost(dollars.reported, true)}` : "";
+  const reported = dollars !== null && dollars.reported > 0 ? `; reported ${cost(dollars.reported, true)}` : "";
   const figures = [
-    ["saved", cost(plain - ours, isDollars), percent(savedShare(ours, plain))],
-    ["bill", cost(ours, isDollars), `plain ${cost(plain, isDollars)}${reported}`],
+    ["input cost", cost(ours, isDollars), `${savedText(ours, plain)}${reported}`],
+    [
+      `plain ${harness} would have cost`,
+      cost(plain, isDollars),
+      plain > ours ? `saved ${cost(plain - ours, isDollars)}` : "",
+    ],
+    [
+      "the model missed something",
+      faults.count === 0 ? "nothing" : counted(faults.count, "time"),
+      faults.count === 0 ? "" : `it ${faultDeeds(faults)}`,
+    ],
     [
       "newest request",
-      newest === undefined ? "–" : short(newest.ours.sent),
-      newest === undefined ? "" : `plain ${short(newest.plain.sent)} tokens`,
+      newest === undefined ? "–" : `${short(newest.ours.sent)} tokens`,
+      newest === undefined ? "" : `plain ${short(newest.plain.sent)}`,
     ],
     [
       "epochs",
       whole(epochs.length),
       epochs.length === 0 ? "" : `${short(epochs.reduce((sum, { freed }) => sum + freed, 0))} tokens freed`,
     ],
-    ["faults", whole(faults.count), faultCounts(faults)],
-    ["host’s own", counted(hostCalls.calls, "call"), failedCalls === 0 ? "" : `${whole(failedCalls)} failed`],
+    [
+      "sent by the host alone",
+      counted(hostCalls.calls, "call"),
+      failedCalls === 0 ? "" : `${whole(failedCalls)} because something failed`,
+    ],
   ];
   return element(
     "dl",

@@ -13,7 +13,7 @@ import { hitList, hitsText } from "./hits.js";
 /** @typedef {import("../../../index.js").SessionInfo} SessionInfo */
 /** @typedef {import("../../protocol.js").Found} Found */
 
-const HEADS = ["session", "when", "calls", "window", "saved", "faults", "compare"];
+const HEADS = ["session", "when", "calls", "tokens / plain", "saved", "faults", "compare"];
 
 /**
  * @param {import("../main.js").Context} context

@@ -15,7 +15,7 @@ import { cost, counted, percent, savedShare, short, whole } from "../elements/nu
  */
 
 /** What a replay is called. */
-const NAMES = ["as set", "as asked"];
+const NAMES = ["as set", "changed"];
 
 /**
  * The price of a million input tokens, where all calls have the same; else costs have no dollars.
@@ -40,7 +40,7 @@ export function verdictText({ before, after }, price) {
     [after, before].map((file) => money(file.bill.ours)),
     [after, before].map((file) => percent(savedShare(file.bill.ours, file.bill.plain), 1)),
   ].map(([now, set]) => (now === set ? now : `${now} instead of ${set}`));
-  return `As asked, the session costs ${bill} (${much}); it saves ${share} of plain’s bill.`;
+  return `With the change, the session costs ${bill} (${much}); it saves ${share} of plain’s bill.`;
 }
 
 /**
@@ -81,9 +81,7 @@ function figures(price) {
   return [
     ["bill", ({ bill }) => bill.ours, money, differs(money, 0.5)],
     .../** @type {Figure[]} */ (
-      price === null
-        ? []
-        : [["bill, in prices of an input token", ({ bill }) => bill.ours, tokens, differs(tokens, 0.5)]]
+      price === null ? [] : [["bill, in uncached input tokens", ({ bill }) => bill.ours, tokens, differs(tokens, 0.5)]]
     ),
     ["plain’s bill", ({ bill }) => bill.plain, money, differs(money, 0.5)],
     ["saved", ({ bill }) => bill.plain - bill.ours, money, differs(money, 0.5)],

@@ -11,8 +11,8 @@ import { whole } from "../elements/numbers.js";
 const MEANINGS = {
   layout: "log: content stands where it first appeared; pools: active content stands at the end",
   thrift: "how much a need of what has left weighs against the saving",
-  keepResults: "so many of the newest results always stay",
-  collapseTokens: "an epoch starts only if it frees so many tokens",
+  keepResults: "how many of the newest results always stay",
+  collapseTokens: "least tokens that an epoch has to free",
   previewTokens: "longer outputs are shown in part at first; 0: none",
   previewReads: "long files that are read are shown in part, too",
   highWater: "share of the window that a request may fill",

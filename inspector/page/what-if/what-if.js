@@ -13,6 +13,9 @@ import { WhatIfForm } from "./what-if-form.js";
 /** @typedef {import("../../protocol.js").SessionView} Session */
 /** @typedef {import("../../protocol.js").WhatIf} WhatIf */
 
+/** Whether a person pressed Play, and another address is on its way: that of the session as it is set names nothing to play. */
+let isAskedFor = false;
+
 /**
  * @param {import("../main.js").Context} context
  * @param {import("../main.js").Route} route
@@ -75,11 +78,13 @@ class WhatIfPage {
     put(this.above, oneLine(info.title ?? "untitled session", 80));
     const form = new WhatIfForm(set, this.asked, { prices: this.prices, play: (asked) => this.ask(asked) });
     this.again = () => this.play(form, session, set);
-    if (Object.keys(this.asked).length > 0) {
+    // What was played at this address is shown again.
+    if (isAskedFor || Object.keys(this.asked).length > 0 || this.context.kept.played !== undefined) {
+      isAskedFor = false;
       void this.again();
     }
     const words =
-      "Plays the session again with other prices, another window or other settings, and shows both courses.";
+      "Plays the session again with other prices, another window or other settings, and shows it beside the session as it is set.";
     return [element("p", { class: "faint" }, words), form.node, this.said, this.answer];
   }
 
@@ -89,6 +94,7 @@ class WhatIfPage {
     if (hash === location.hash) {
       void this.again?.();
     } else {
+      isAskedFor = true;
       location.hash = hash;
     }
   }
@@ -151,8 +157,8 @@ class WhatIfPage {
     put(this.said, verdictText(played, price));
     const unit =
       price === null
-        ? "tok: the price of one input token that no cache holds."
-        : `Dollars at $${price} for a million input tokens, as the session’s model has them; tok: the price of one of these tokens.`;
+        ? "tok: what one input token costs that no cache holds."
+        : `Dollars at $${price} for a million input tokens, as the session’s model has them; tok: what one of these tokens costs.`;
     return [
       answerTable(played, this.changes(set), price),
       element("p", { class: "faint" }, unit, " ", ledgerText(played.before, ledger, price)),

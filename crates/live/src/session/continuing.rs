@@ -48,7 +48,7 @@ impl LiveSession {
         if self.state().is_confined() {
             return Err(Error::argument(
                 "session",
-                "is not for those who read this one".to_owned(),
+                "is private, and others take part in this one".to_owned(),
             ));
         }
         let cwd = self.workspace.disk.canonical_cwd();

@@ -30,7 +30,10 @@ impl LiveSession {
                 live.commit_staged()?;
             }
             match of_ours(true) {
-                Some(name) => Err(Error::argument("taken", format!("has `{name}`, too"))),
+                Some(name) => Err(Error::argument(
+                    "taken",
+                    format!("has `{name}`, the name that ours would take"),
+                )),
                 None => Ok(true),
             }
         })

@@ -47,7 +47,7 @@ fn handles_pins_and_the_chat_as_text_are_there_and_stay() {
     let first = host.sent[0]["content"].clone();
     let told = first[0]["text"].as_str().unwrap();
     insta::assert_snapshot!(told, @r"
-    This conversation began in another program (test). All of it is kept word for word:
+    This conversation was begun in test. All of it is kept word for word:
     [s1] turns 1-2 in full · 9 messages
     `activate` with one of these handles lists what was said; `activate` with turns, as `turns 1-2`, brings some of it back. Handles of files and outputs, such as f1 or t1, work as before.
 
@@ -74,7 +74,7 @@ fn handles_pins_and_the_chat_as_text_are_there_and_stay() {
         host.send();
     }
     assert!(host.live.state().epoch() > 0);
-    assert_eq!(host.shown().matches("This conversation began in another program").count(), 1);
+    assert_eq!(host.shown().matches("This conversation was begun in test.").count(), 1);
     assert_eq!(host.sent[0]["content"][0]["text"], told);
 }
 
@@ -135,6 +135,6 @@ fn a_restart_right_after_it_knows_it() {
     go_on(&mut host);
     host.user("go on");
     host.send();
-    assert_eq!(host.shown().matches("This conversation began in another program").count(), 1);
+    assert_eq!(host.shown().matches("This conversation was begun in test.").count(), 1);
     assert!(host.live.continue_from(&id).is_err(), "once is enough");
 }

@@ -32,7 +32,7 @@ pub(crate) struct BadLine {
 impl BadLine {
     /// The finding for it.
     pub(crate) fn finding(&self, path: &Path) -> MemoryFinding {
-        let words = format!("the line {}: it does not count", self.problem);
+        let words = format!("the line {}, and is ignored", self.problem);
         MemoryFinding::new(FindingCode::BadLine, words).at(path, Some(self.number))
     }
 }
