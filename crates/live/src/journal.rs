@@ -269,9 +269,10 @@ impl Journal {
         self.staged.events.len().saturating_sub(usize::from(self.stored.start.is_some()))
     }
 
-    /// Whether the session is in the store, as far as this process knows.
-    pub(super) fn is_stored(&self) -> bool {
-        self.stored.session.is_some()
+    /// The version of the session that this process wrote or read last; `None` if it is not in the
+    /// store.
+    pub(super) fn stored_at(&self) -> Option<TxId> {
+        self.stored.session
     }
 
     /// Whether the session was closed by the process that wrote it last.
