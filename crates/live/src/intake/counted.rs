@@ -14,11 +14,11 @@ const MOST: usize = 4;
 
 /// Counts the tokens of messages, so that asking for them later takes no time.
 pub(crate) fn count_tokens(messages: &[HostMessage]) {
-    let processors = thread::available_parallelism().map_or(1, NonZero::get);
-    let threads = processors.min(messages.len() / SHARE).min(MOST);
-    if threads < 2 {
+    if messages.len() < 2 * SHARE {
         return;
     }
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = processors.min(messages.len() / SHARE).min(MOST);
     let next = AtomicUsize::new(0);
     let count = || {
         while let Some(message) = messages.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -32,4 +32,28 @@ pub(crate) fn count_tokens(messages: &[HostMessage]) {
         }
         count();
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use context::tokens::Counter;
+
+    use super::*;
+
+    #[test]
+    fn a_long_list_is_counted_and_a_short_one_when_asked() {
+        let message = |number: usize| {
+            let json = format!(r#"{{"role":"user","content":"message {number}"}}"#);
+            HostMessage::parse(&json, Counter::Bundled)
+        };
+        for (count, is_counted) in [(2 * SHARE + 1, true), (2 * SHARE - 1, false)] {
+            let messages: Vec<HostMessage> = (0..count).map(message).collect();
+            count_tokens(&messages);
+            // Taken only where nothing was counted.
+            for message in &messages {
+                message.know_tokens(1_000);
+            }
+            assert!(messages.iter().all(|message| (message.tokens() < 1_000) == is_counted));
+        }
+    }
 }

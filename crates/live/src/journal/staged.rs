@@ -70,3 +70,28 @@ impl StagedObject {
         Ok(self.hash.get_or_init(|| hash))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use base::object::ObjectType;
+
+    use super::*;
+
+    #[test]
+    fn versions_are_found_by_their_object_the_newest_first() {
+        let mut staged = StagedObjects::default();
+        let text = |text: &str| Payload { content: Some(text.to_owned()), ..Payload::default() };
+        let [a, b] = ["a", "b"].map(ObjectId::new);
+        for (id, content) in [(&a, "1"), (&b, "2"), (&a, "3"), (&a, "1")] {
+            let envelope = Envelope::unsourced(id.clone(), ObjectType::Toolcall).unwrap();
+            staged.push(envelope, text(content), Expected::Any);
+        }
+        let of = |id| staged.of(id).map(|one| one.payload.content.as_deref()).collect::<Vec<_>>();
+        assert_eq!(of(&a), [Some("1"), Some("3"), Some("1")]);
+        assert_eq!(of(&ObjectId::new("c")), []);
+        let hash = |content| text(content).content_hash(None).unwrap();
+        let has = |id, content| staged.version(id, &hash(content)).unwrap().is_some();
+        assert_eq!([has(&a, "3"), has(&a, "2"), has(&b, "2")], [true, false, true]);
+        assert_eq!(staged.into_iter().count(), 4);
+    }
+}
