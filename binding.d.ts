@@ -154,6 +154,15 @@ export interface Ledger {
   perCall: LedgerCall[];
 }
 
+/** What a session cost, in short. Costs as in `Ledger`. `window`: tokens of the newest request, and of the plain host's. */
+export interface SessionBill {
+  bill: number;
+  plainBill: number;
+  dollars: LedgerDollars | null;
+  faults: number;
+  window: { ours: number; plain: number } | null;
+}
+
 /** A price table, in multiples of the price of one uncached input token; see the README. */
 export interface PriceTable {
   read: number;
@@ -2026,6 +2035,16 @@ export interface DoctorReport {
   moreFindings: number;
 }
 
+/** How far work on a store's own file is. */
+export interface StoreProgress {
+  /** What is being done: an import checks the whole archive first. */
+  stage: "exporting" | "checking" | "importing";
+  /** Versions written, lines or contents, versions and objects checked, or transactions imported. */
+  done: number;
+  /** All of them; null if that is not known. */
+  of: number | null;
+}
+
 /** What was written to an archive. */
 export interface ExportedArchive {
   /** Objects. */
@@ -2244,7 +2263,7 @@ export declare class Maintenance {
    * Rejects with `INVALID_ARGUMENT`, `NOT_FOUND`, `FILE`, `CLOSED`, and with `HASH_MISMATCH` or `STORE_CORRUPT` if the store is
    * damaged.
    */
-  exportArchive(options: ExportArchiveOptions): Promise<ExportedArchive>
+  exportArchive(options: ExportArchiveOptions, onProgress?: (progress: StoreProgress) => void): Promise<ExportedArchive>
   /**
    * Copies the whole store into a file that only its user may read, as it is at one moment, and checks the copy before it is put in
    * its place. Sessions may go on meanwhile. Put in the place of a store, it goes on from there.
@@ -2263,7 +2282,7 @@ export declare class Maintenance {
    *
    * Rejects with `MALFORMED_ARCHIVE`, `ARCHIVE_EXPANDS`, `INVALID_ARGUMENT`, `FILE`, `CONFLICT`, `NO_SPACE`, `CLOSED`.
    */
-  importArchive(options: ImportArchiveOptions): Promise<ImportedArchive>
+  importArchive(options: ImportArchiveOptions, onProgress?: (progress: StoreProgress) => void): Promise<ImportedArchive>
   /**
    * Checks everything in the store as of its newest transaction: every hash, list, nickname and pinned reference, and SQLite's own
    * checks. Only reads, and works while the store is in use. Takes time in proportion to the store's size.
@@ -2646,6 +2665,13 @@ export declare class Store {
    */
   index(paths: string[], options?: IndexOptions, onProgress?: (files: number) => void): Promise<IndexReport>
   /**
+   * The bill of a session in short, for lists: the same figures as in `ledger`, without reading the whole session again where
+   * nothing was written to it.
+   *
+   * `session`: as in `recordedCall`. Rejects as `ledger`.
+   */
+  bill(session: string): Promise<SessionBill>
+  /**
    * What the calls of a session cost beside the plain host.
    *
    * `session`: as in `recordedCall`. Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME` and `FORGOTTEN`.
@@ -2931,8 +2957,9 @@ export interface DiffOptions {
  * `NEWER_SCHEMA`, `INVALID_ARGUMENT`.
  *
  * `deep`: check everything; otherwise, of a store of more than 2,000 versions, only what was written last. Default: true.
+ * `onProgress` is called with the number of contents, versions and objects checked.
  */
-export declare function doctor(path: string, deep?: boolean | undefined | null): Promise<DoctorReport>
+export declare function doctor(path: string, deep?: boolean | undefined | null, onProgress?: (progress: StoreProgress) => void): Promise<DoctorReport>
 
 /**
  * A document, given as JSON, in whose strings what looks like a secret is replaced as by `withoutSecrets`. What was found once is

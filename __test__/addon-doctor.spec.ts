@@ -1,10 +1,11 @@
 // The doctor at the boundary: shapes, promises, codes. What it finds is tested in `tests/store/doctor.rs`.
 import { readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { doctor, openStore, setAside } from "../index.js";
+import { doctor, openSession, openStore, type StoreProgress, setAside } from "../index.js";
 import { temporaryFolder } from "./e2e/support.ts";
-import { rejection, wrong } from "./sessions.ts";
+import { rejection, user, wrong } from "./sessions.ts";
 
 const newPath = () => join(temporaryFolder(), "store.sqlite");
 
@@ -28,6 +29,26 @@ test("a store that is whole is healthy, open or closed", async () => {
   expect(await doctor(path)).toEqual(report);
   expect(await rejection(() => setAside(path))).toMatchObject({ code: "INVALID_ARGUMENT" });
   expect(await rejection(() => store.maintenance.doctor())).toMatchObject({ code: "CLOSED" });
+});
+
+test("says how far checks and imports are", async () => {
+  const path = newPath();
+  const store = await openStore({ path });
+  const session = await openSession(store, { harness: "test", sessionId: "s", cwd: tmpdir() });
+  await session.transformContext([user("hello")]);
+  await session.close();
+  const told: StoreProgress[] = [];
+  const tell = (progress: StoreProgress) => told.push(progress);
+  // It is told on the event loop, which may come to it after the answer.
+  const newest = () => expect.poll(() => told.splice(0).at(-1));
+  const { checked } = await doctor(path, true, tell);
+  const done = checked.contents + checked.versions + checked.objects;
+  await newest().toEqual({ stage: "checking", done, of: null });
+  const archive = `${path}.jsonl`;
+  await store.maintenance.exportArchive({ path: archive });
+  await store.maintenance.importArchive({ path: archive }, tell);
+  await newest().toMatchObject({ stage: "importing", done: 0 });
+  await store.close();
 });
 
 test("names a file that does not open, and sets it aside if asked", async () => {

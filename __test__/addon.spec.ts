@@ -64,6 +64,7 @@ describe("the exports", () => {
   test("have the documented classes", () => {
     expect(methodsOf(addon.Store.prototype)).toEqual([
       "backlinks",
+      "bill",
       "close",
       "compareCalls",
       "comparedCall",

@@ -57,6 +57,7 @@ async function sameEverywhere(session: Session, inStore: Store, at?: Desk) {
   expect(sum.ours).toBeCloseTo(bills[0], 9);
   expect(sum.plain).toBeCloseTo(bills[1], 9);
   expect([status.billDollars, status.plainBillDollars]).toEqual(bills);
+  expect(await inStore.bill(session.id)).toEqual(billOf(ledger));
   expect(billOf(ledger)).toMatchObject({ window: { plain }, faults: status.faults.count });
   expect(status.faults).toEqual(ledger.faults);
   const report = contextReport(status, ledger, { host: "Pi", layout: "log", thrift: "balanced", faultTokens: 0 });

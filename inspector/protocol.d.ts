@@ -4,7 +4,6 @@
 import type {
   CallChange,
   Ledger,
-  LedgerDollars,
   MessageAbout,
   ObjectLink,
   PromptChange,
@@ -12,6 +11,7 @@ import type {
   ReplayedFile,
   ReplayReport,
   SearchResults,
+  SessionBill,
   SessionInfo,
   StalePage,
   Timeline,
@@ -32,15 +32,6 @@ export interface About {
 
 /** `GET /api/sessions`: the one written last first. */
 export type Sessions = SessionInfo[];
-
-/** What a session cost, in short. Costs as in `Ledger`. `window`: tokens of the newest request, and of the plain host's. */
-export interface SessionBill {
-  bill: number;
-  plainBill: number;
-  dollars: LedgerDollars | null;
-  faults: number;
-  window: { ours: number; plain: number } | null;
-}
 
 /** `GET /api/bills?session=ID&session=ID…`, at most 50: by ID; an error's text where one cannot be read. */
 export type Bills = { [id: string]: SessionBill | { error: Failure } };

@@ -17,13 +17,23 @@ import { openStore, storePath } from "../index.js";
  */
 export async function withRefreshed(options, work) {
   try {
-    return await closing(await openStore({ ...options, create: false }), work);
+    return await withWritten(options, work);
   } catch (error) {
     if (/** @type {{ code?: unknown } | null} */ (error)?.code === "READ_ONLY") {
       return withCopy(options, work);
     }
     throw error;
   }
+}
+
+/**
+ * The same without bringing anything up to date, and without a copy.
+ * @template T
+ * @param {StoreOptions} options
+ * @param {(store: Store) => Promise<T>} work
+ */
+export async function withWritten(options, work) {
+  return closing(await openStore({ ...options, create: false }), work);
 }
 
 /**

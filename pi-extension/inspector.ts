@@ -6,7 +6,7 @@ import { Answers } from "../inspector/server/answers.js";
 import { idleMinutes, show } from "../inspector/server/browser.js";
 import { type Served, serve } from "../inspector/server/serve.js";
 import { openElsewhere } from "../lib/open-elsewhere.js";
-import { withRefreshed } from "../lib/refreshed.js";
+import { withRefreshed, withWritten } from "../lib/refreshed.js";
 import { loadAddon, type Store, thisCopy } from "./addon.ts";
 import { inMemory, type Live, settingsOf } from "./live.ts";
 
@@ -16,6 +16,7 @@ interface Looked {
   /** ID; null where the store does not have it. */
   session: string | null;
   refreshed: Answers["around"]["refreshed"];
+  written: Answers["around"]["written"];
   settings: Answers["around"]["settings"];
   close(): Promise<void>;
 }
@@ -78,14 +79,16 @@ export class Inspector {
     if (live?.store.path === inMemory) {
       const { store } = live;
       const close = () => Promise.resolve();
-      return { store, session: live.session.id, settings, refreshed: (work) => work(store), close };
+      const run: Looked["refreshed"] = (work) => work(store);
+      return { store, session: live.session.id, settings, refreshed: run, written: run, close };
     }
     const path = live?.store.path ?? (await addon.storePath({ settings, agentDir: this.#agentDir }));
     const options = { path, settings, agentDir: this.#agentDir };
     const store = await addon.openStore({ ...options, readOnly: true });
     const session = live?.session.id ?? (await stored(store, ctx));
     const refreshed: Looked["refreshed"] = (work) => withRefreshed(options, work);
-    return { store, session, settings, refreshed, close: () => store.close() };
+    const written: Looked["written"] = (work) => withWritten(options, work);
+    return { store, session, settings, refreshed, written, close: () => store.close() };
   }
 
   /** What is said where Pi ends with this answer, and the page would, too. */

@@ -4,8 +4,8 @@
 //
 // A session is repeated (new call IDs, shortened words of the person) until it has N messages, and played as a host would: the
 // whole list at each call, on a store in a file. Prints, by length of the list, milliseconds from call to answer, processor
-// time of all threads, and `structuredClone` of the same list; then the event loop, memory, disk, and the first call of the
-// session when it is opened again. Each session has a process of its own, so that memory is its own.
+// time of all threads, and `structuredClone` of the same list; then the event loop, memory, disk, the first call of the session when it
+// is opened again, and with the whole list in another store. Each session has a process of its own, so that memory is its own.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -94,11 +94,16 @@ async function measure(file) {
     const size = statSync(path).size;
     const again = await resume(store, options, messages);
     await store.close();
+    const anew = { ...settings, store: join(folder, "anew.sqlite") };
+    const other = await openStore({ path: anew.store });
+    const unknown = await resume(other, { ...options, settings: anew }, messages);
+    await other.close();
     const ms = (/** @type {number} */ nanoseconds) => shown(nanoseconds / 1e6);
     console.log(`event loop held: p99 ${ms(loop.percentile(99))}, longest ${ms(loop.max)} ms`);
     console.log(`memory: open ${megabytes(idle - before)}, at the end ${megabytes(after - before)} MB more`);
     console.log(`disk: ${megabytes(size)} MB for ${megabytes(host)} MB of messages, repeated ones stored once`);
     console.log(`resumed: open ${shown(again.open)}, first call ${shown(again.first)} ms`);
+    console.log(`a list that the store does not know: first call ${shown(unknown.first)} ms`);
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -71,7 +71,7 @@ describe("a session as one page", () => {
     const source = sourceOf(carriedBy(file));
     const store = await openStore({ path: made.path, readOnly: true });
     const around = { settings: {}, agentDir, version: "test", session: null };
-    const answers = new Answers({ ...around, store, refreshed: (work) => work(store) });
+    const answers = new Answers({ ...around, store, refreshed: (work) => work(store), written: (work) => work(store) });
     // Before call 60 the system prompt changed.
     for (const call of [1, 2, 59, 60, 61, 97, 130]) {
       const [carried, answered] = [await source.call(made.session, call), await answers.call(made.session, call)];

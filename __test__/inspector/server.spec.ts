@@ -83,8 +83,8 @@ async function served(path = made.path, { idleMs = 60_000 } = {}) {
   return inspector;
 }
 
-const answersOf = (store: Store, around: Omit<Answers["around"], "store" | "refreshed">) =>
-  new Answers({ ...around, store, refreshed: (work) => work(store) });
+const answersOf = (store: Store, around: Omit<Answers["around"], "store" | "refreshed" | "written">) =>
+  new Answers({ ...around, store, refreshed: (work) => work(store), written: (work) => work(store) });
 
 const policy = /^default-src 'none'; script-src 'self'; (?!.*unsafe)(?!.*https?:)/;
 

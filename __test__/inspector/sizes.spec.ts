@@ -21,7 +21,7 @@ beforeAll(async () => {
   made = await narrowStore(privateFolder());
   store = await openStore({ path: made.path, readOnly: true });
   const around = { settings: {}, agentDir: privateFolder(), version: "test", session: null };
-  answers = new Answers({ ...around, store, refreshed: (work) => work(store) });
+  answers = new Answers({ ...around, store, refreshed: (work) => work(store), written: (work) => work(store) });
   session = await answers.session(made.session);
   course = new Course(session);
   last = course.numbers.at(-1) ?? 0;

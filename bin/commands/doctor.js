@@ -8,7 +8,7 @@ import { UsageError } from "../lib/arguments.js";
 import { lookAtInstallation } from "../lib/installation.js";
 import { folderFindings } from "../lib/obstacles.js";
 import { write, writeJson } from "../lib/output.js";
-import { withProgress } from "../lib/progress.js";
+import { progressText, withProgress } from "../lib/progress.js";
 import { aboutSharing, lookAtSharing } from "../lib/sharing.js";
 import { storePath } from "../lib/store.js";
 import { pairs } from "../lib/table.js";
@@ -79,7 +79,9 @@ async function checked(given, openclawStore) {
   const own = await storePath(given);
   const path = existsSync(own) || openclawStore === null || !existsSync(openclawStore) ? own : openclawStore;
   const isNamed = given.store !== undefined || Boolean(process.env.PALIMPSEST_STORE);
-  return isNamed || existsSync(path) ? withProgress("checking", () => check(path, given.values.deep === true)) : null;
+  const look = () =>
+    withProgress("checking", (report) => check(path, given.values.deep === true, progressText(report, "checking")));
+  return isNamed || existsSync(path) ? look() : null;
 }
 
 /** @type {Awaited<ReturnType<typeof lookAtSharing>>} */

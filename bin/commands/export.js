@@ -3,7 +3,7 @@
 import { plural } from "../../lib/describe.js";
 import { text, UsageError } from "../lib/arguments.js";
 import { write, writeError, writeJson } from "../lib/output.js";
-import { withProgress } from "../lib/progress.js";
+import { progressText, withProgress } from "../lib/progress.js";
 import { findObject, forNames, withStore } from "../lib/store.js";
 
 /** @type {import("../lib/arguments.js").Command} */
@@ -36,15 +36,16 @@ export const exportArchive = {
     await withStore(
       given,
       async (store) => {
-        const found = await withProgress("exporting", async () =>
-          store.maintenance.exportArchive({
+        const found = await withProgress("exporting", async (report) => {
+          const options = {
             path,
             session: session && (await store.findSession(session)),
             object: object && (await findObject(store, object)),
             redact: given.values.redact === true,
             compress: given.values.compress === true ? true : undefined,
-          }),
-        );
+          };
+          return store.maintenance.exportArchive(options, progressText(report, "exporting"));
+        });
         if (given.json) {
           return writeJson({ path, ...found });
         }

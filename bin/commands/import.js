@@ -8,7 +8,7 @@ import { plural } from "../../lib/describe.js";
 import { wholeNumber } from "../lib/arguments.js";
 import { changedLines, leftOutLines } from "../lib/merged.js";
 import { write, writeError, writeJson } from "../lib/output.js";
-import { withProgress } from "../lib/progress.js";
+import { progressText, withProgress } from "../lib/progress.js";
 import { storePath, withStore } from "../lib/store.js";
 
 /** @type {import("../lib/arguments.js").Command} */
@@ -53,10 +53,13 @@ export const importArchive = {
  */
 function importInto(given, options) {
   const access = options.dryRun ? "read" : "create";
-  return withStore(given, (store) => withProgress("importing", () => store.maintenance.importArchive(options)), {
-    access,
-    needed: ["exclude", "excludeAlso"],
-  });
+  const needed = ["exclude", "excludeAlso"];
+  return withStore(
+    given,
+    ({ maintenance }) =>
+      withProgress("importing", (report) => maintenance.importArchive(options, progressText(report, "importing"))),
+    { access, needed },
+  );
 }
 
 /**

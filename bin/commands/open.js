@@ -29,7 +29,7 @@ export const open = {
     "no-browser": { type: "boolean", text: "only print the address" },
   },
   notes: [
-    "Serves a page on this machine only, prints its address and opens the browser where there is one. The address holds a token: who does not have it is refused. The page reads the store and writes nothing but its index for searching; a session that runs is followed live. Ends with Ctrl-C.",
+    "Serves a page on this machine only, prints its address and opens the browser where there is one. The address holds a token: who does not have it is refused. The page reads the store and writes nothing but its index for searching and the bills of sessions; a session that runs is followed live. Ends with Ctrl-C.",
     "With --html, writes all of a session into FILE, which only you may read: every call, and the objects that it met, as they stood while it ran. Of memory it holds what stood in the session's own prompts; `--memory` adds all that the memory view shows. Nothing of the page asks for anything elsewhere, so that it can go with a bug report; `--redact` is meant for that. It takes out what `palimpsest export --redact` does, wherever it stands; paths, with the name of your home folder in them, stay.",
   ],
   json: "{ url: string, store: string, session: string | null }; with --html { path: string, bytes: number, session: string }",
@@ -60,6 +60,7 @@ export const open = {
         const answers = new Answers({
           store,
           refreshed: (work) => withStore(given, work, { access: "refresh", needed: forNames }),
+          written: (work) => withStore(given, work, { access: "write", needed: forNames }),
           settings: await settingsFor(forNames),
           agentDir: piAgentDir(),
           version: version(),

@@ -8,10 +8,14 @@ const elsewhere = { first: 10_000, every: 10_000 };
 /**
  * What a store says of its progress, as a state.
  * @param {(state: string) => void} report
- * @returns {(progress: import("../../index.js").SharingProgress) => void}
+ * @param {string} [what] the work itself: a stage of that name is not named again
+ * @returns {(progress: import("../../index.js").SharingProgress | import("../../index.js").StoreProgress) => void}
  */
-export function progressText(report) {
-  return ({ stage, done, of }) => report(of === null ? `${stage} ${done}` : `${stage} ${done} of ${of}`);
+export function progressText(report, what) {
+  return ({ stage, done, of }) => {
+    const count = of === null ? `${done}` : `${done} of ${of}`;
+    report(stage === what ? count : `${stage} ${count}`);
+  };
 }
 
 /**

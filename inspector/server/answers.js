@@ -4,16 +4,17 @@ import { diskState } from "./disk.js";
 import { failureOf, Refusal } from "./failures.js";
 import { memoryOf } from "./memory.js";
 import { Recent, Turns } from "./recent.js";
-import { billOf, comparison, shownCall } from "./shown.js";
+import { comparison, shownCall } from "./shown.js";
 import { asSet, playedAgain } from "./what-if.js";
 
 /**
- * @import { ComparedCall, RecordedCall, Settings, Store } from "../../index.js"
- * @import { About, AsSet, Bills, CallView, Found, MemoryView, ObjectView, PlainView, SessionBill, SessionView, Sessions, WhatIf } from "../protocol.js"
+ * @import { ComparedCall, RecordedCall, SessionBill, Settings, Store } from "../../index.js"
+ * @import { About, AsSet, Bills, CallView, Found, MemoryView, ObjectView, PlainView, SessionView, Sessions, WhatIf } from "../protocol.js"
  *
  * @typedef {object} Around
  * @property {Store} store only read
  * @property {<T>(work: (store: Store) => Promise<T>) => Promise<T>} refreshed runs work on the store with its indexes brought up to date
+ * @property {<T>(work: (store: Store) => Promise<T>) => Promise<T>} written runs work on the store open for writing
  * @property {Partial<Settings>} settings the user's
  * @property {string} agentDir
  * @property {string} version of the package
@@ -77,14 +78,17 @@ export class Answers {
    * @returns {Promise<Bills>}
    */
   async bills(ids) {
-    const bills = await Promise.all(ids.map((id) => this.bill(id).catch((error) => ({ error: failureOf(error) }))));
+    const of = (/** @type {Store} */ store) =>
+      Promise.all(ids.map((id) => this.bill(store, id).catch((error) => ({ error: failureOf(error) }))));
+    // Where the store can be written, what had to be made is kept there.
+    const bills = await this.refreshTurns.take(() => this.around.written(of)).catch(() => of(this.store));
     return Object.fromEntries(ids.map((id, at) => [id, bills[at]]));
   }
 
-  /** @param {string} id */
-  async bill(id) {
-    const { txId } = await this.store.get(id);
-    return this.knownBills.get(`${id} ${txId}`, async () => billOf(await this.turns.take(() => this.store.ledger(id))));
+  /** @param {Store} store @param {string} id */
+  async bill(store, id) {
+    const { txId } = await store.get(id);
+    return this.knownBills.get(`${id} ${txId}`, () => this.turns.take(() => store.bill(id)));
   }
 
   /**

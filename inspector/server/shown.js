@@ -1,8 +1,8 @@
 // Messages, calls and bills as the page shows them in lists: long texts cut. For both sides: knows neither Node nor the document.
 
 /**
- * @import { CallChange, ComparedCall, Ledger, RecordedCall } from "../../index.js"
- * @import { CallView, Comparison, MessageView, SessionBill } from "../protocol.js"
+ * @import { CallChange, ComparedCall, Ledger, RecordedCall, SessionBill } from "../../index.js"
+ * @import { CallView, Comparison, MessageView } from "../protocol.js"
  *
  * @typedef {Pick<RecordedCall, "messages" | "about">} Listed
  */

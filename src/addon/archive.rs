@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use napi::Env;
+use napi::bindgen_prelude::Function;
 use napi_derive::napi;
 
-use super::argument::Given;
+use super::argument::{Given, Maybe};
 use super::blocking::{Answer, Promised, answering, blocking};
 use super::maintenance::Maintenance;
+use super::progress::{listener, told};
 use base::object::ObjectId;
 use redact;
 use store::{ArchiveScope, ExportOptions, ImportOptions};
@@ -77,12 +80,19 @@ impl Maintenance {
     /// Rejects with `INVALID_ARGUMENT`, `NOT_FOUND`, `FILE`, `CLOSED`, and with `HASH_MISMATCH` or `STORE_CORRUPT` if the store is
     /// damaged.
     #[napi(
-        ts_args_type = "options: ExportArchiveOptions",
-        ts_return_type = "Promise<ExportedArchive>"
+        ts_args_type = "options: ExportArchiveOptions, onProgress?: (progress: StoreProgress) => void",
+        ts_return_type = "Promise<ExportedArchive>",
+        catch_unwind
     )]
-    pub fn export_archive(&self, options: Given<ExportArchiveOptions>) -> Promised<Answer> {
+    pub fn export_archive(
+        &self,
+        env: Env,
+        options: Given<ExportArchiveOptions>,
+        on_progress: Maybe<Function<'_, Answer, ()>>,
+    ) -> napi::Result<Promised<Answer>> {
         let core = self.core.clone();
-        answering(move || {
+        let listener = listener(env, on_progress)?;
+        Ok(answering(move || {
             let options = options.named("options")?;
             let path = PathBuf::from(&options.path);
             let options = ExportOptions {
@@ -93,8 +103,8 @@ impl Maintenance {
                 redact: options.redact.unwrap_or_default(),
                 compress: options.compress.unwrap_or_else(|| ExportOptions::compresses(&path)),
             };
-            core.export_archive_file(&path, &options, &mut |_| Ok(()))
-        })
+            core.export_archive_file(&path, &options, &mut told(listener))
+        }))
     }
 
     /// Copies the whole store into a file that only its user may read, as it is at one moment, and checks the copy before it is put in
@@ -117,13 +127,20 @@ impl Maintenance {
     ///
     /// Rejects with `MALFORMED_ARCHIVE`, `ARCHIVE_EXPANDS`, `INVALID_ARGUMENT`, `FILE`, `CONFLICT`, `NO_SPACE`, `CLOSED`.
     #[napi(
-        ts_args_type = "options: ImportArchiveOptions",
-        ts_return_type = "Promise<ImportedArchive>"
+        ts_args_type = "options: ImportArchiveOptions, onProgress?: (progress: StoreProgress) => void",
+        ts_return_type = "Promise<ImportedArchive>",
+        catch_unwind
     )]
-    pub fn import_archive(&self, options: Given<ImportArchiveOptions>) -> Promised<Answer> {
+    pub fn import_archive(
+        &self,
+        env: Env,
+        options: Given<ImportArchiveOptions>,
+        on_progress: Maybe<Function<'_, Answer, ()>>,
+    ) -> napi::Result<Promised<Answer>> {
         let core = self.core.clone();
         let settings = Arc::clone(&self.settings);
-        answering(move || {
+        let listener = listener(env, on_progress)?;
+        Ok(answering(move || {
             let options = options.named("options")?;
             let path = PathBuf::from(&options.path);
             let default = ImportOptions::default();
@@ -136,7 +153,7 @@ impl Maintenance {
                 is_own: false,
                 keeps_files: true,
             };
-            core.import_archive_file(&path, &options, &mut |_| Ok(()))
-        })
+            core.import_archive_file(&path, &options, &mut told(listener))
+        }))
     }
 }

@@ -2,12 +2,15 @@
 
 use std::path::Path;
 
+use napi::Env;
+use napi::bindgen_prelude::Function;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::{Given, Maybe};
 use super::blocking::{Answer, Promised, answering, blocking};
 use super::maintenance::Maintenance;
+use super::progress::{listener, told};
 use store::doctor;
 
 /// Checks the store at `path` as `Maintenance.doctor` does, and changes nothing. A store that is too damaged for `openStore`
@@ -18,15 +21,24 @@ use store::doctor;
 /// `NEWER_SCHEMA`, `INVALID_ARGUMENT`.
 ///
 /// `deep`: check everything; otherwise, of a store of more than 2,000 versions, only what was written last. Default: true.
+/// `onProgress` is called with the number of contents, versions and objects checked.
 #[napi(
-    ts_args_type = "path: string, deep?: boolean | undefined | null",
-    ts_return_type = "Promise<DoctorReport>"
+    ts_args_type = "path: string, deep?: boolean | undefined | null, onProgress?: (progress: StoreProgress) => void",
+    ts_return_type = "Promise<DoctorReport>",
+    catch_unwind
 )]
-pub fn doctor(path: Given<String>, deep: Maybe<bool>) -> Promised<Answer> {
-    answering(move || {
+pub fn doctor(
+    env: Env,
+    path: Given<String>,
+    deep: Maybe<bool>,
+    on_progress: Maybe<Function<'_, Answer, ()>>,
+) -> napi::Result<Promised<Answer>> {
+    let listener = listener(env, on_progress)?;
+    Ok(answering(move || {
         let deep = deep.named("deep")?.unwrap_or(true);
-        doctor::check_file(Path::new(&path.named("path")?), deep).map(|report| reported(&report))
-    })
+        let path = path.named("path")?;
+        doctor::check_file(Path::new(&path), deep, &mut told(listener)).map(|it| reported(&it))
+    }))
 }
 
 /// Renames a damaged store, with the files that belong to it, to `NAME.corrupt-N`, and resolves to its new path. The next

@@ -48,6 +48,19 @@ impl Session {
 
 #[napi]
 impl Store {
+    /// The bill of a session in short, for lists: the same figures as in `ledger`, without reading the whole session again where
+    /// nothing was written to it.
+    ///
+    /// `session`: as in `recordedCall`. Rejects as `ledger`.
+    #[napi(ts_args_type = "session: string", ts_return_type = "Promise<SessionBill>")]
+    pub fn bill(&self, session: Given<String>) -> Promised<Answer> {
+        let store = self.core.clone();
+        answering(move || {
+            let session = live::find_session(&store, &session.named("session")?)?;
+            live::bill_of(&store, &session)
+        })
+    }
+
     /// What the calls of a session cost beside the plain host.
     ///
     /// `session`: as in `recordedCall`. Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME` and `FORGOTTEN`.

@@ -3,10 +3,12 @@
 use napi::bindgen_prelude::Function;
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi::{Env, Status};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::argument::Maybe;
 use super::blocking::{Answer, to_js};
+use base::error::Result;
+use store::{Progress, Stage};
 
 /// Called with the progress, without anybody waiting for it.
 pub(super) type Listener = ThreadsafeFunction<Answer, (), Answer, Status, false, true>;
@@ -27,5 +29,20 @@ pub(super) fn listener(
 pub(super) fn tell(listener: Option<&Listener>, progress: Value) {
     if let Some(listener) = listener {
         listener.call(progress.into(), ThreadsafeFunctionCallMode::NonBlocking);
+    }
+}
+
+/// What tells the listener how far work on a store is.
+pub(super) fn told(listener: Option<Listener>) -> impl FnMut(Progress) -> Result<()> {
+    move |Progress { stage, done, of }| {
+        let stage = match stage {
+            Stage::Exporting => "exporting",
+            Stage::Importing => "importing",
+            Stage::Checking => "checking",
+            Stage::Sending => "sending",
+            Stage::Taking => "taking",
+        };
+        tell(listener.as_ref(), json!({ "stage": stage, "done": done, "of": of }));
+        Ok(())
     }
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::argument::{Given, Json};
 use super::blocking::{Answer, Promised};
+use super::crossing::as_list;
 use super::session::Session;
 use base::object::ObjectId;
 use live::{HostList, RunningShown};
@@ -64,7 +65,7 @@ impl Session {
             let result = result.named("result")?;
             let since = since.and_then(|call| u64::try_from(call).ok());
             let skip = usize::try_from(skip).unwrap_or(usize::MAX);
-            let messages = format!("[{}]", messages.join(","));
+            let messages = as_list(messages);
             let message = result.message().to_string();
             let list = HostList { since, skip, messages: &messages };
             session.show_result(&list, result.args.0, &message).map(|shown| match shown {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::argument::{Given, Maybe};
 use super::blocking::{Answer, Promised, answering, blocking};
-use super::progress::{Listener, listener, tell};
+use super::progress::{self, Listener, listener};
 use super::sessions::shared_session;
 use super::store::Store;
 use base::error::{Error, Result};
@@ -310,21 +310,17 @@ fn reached(given: SharedStoreOptions, settings: &Settings) -> Result<XtdbOptions
     Ok(options)
 }
 
-/// Tells the listener, but only once for some hundred versions.
+/// What tells the listener how far work is: to share is to send and to take.
 fn told(listener: Option<Listener>) -> impl FnMut(Progress) -> Result<()> {
+    let mut tell = progress::told(listener);
     move |progress| {
-        tell(listener.as_ref(), reported(progress));
-        Ok(())
+        let stage = match progress.stage {
+            Stage::Exporting => Stage::Sending,
+            Stage::Importing => Stage::Taking,
+            stage => stage,
+        };
+        tell(Progress { stage, ..progress })
     }
-}
-
-fn reported(Progress { stage, done, of }: Progress) -> Value {
-    let stage = match stage {
-        Stage::Sending | Stage::Exporting => "sending",
-        Stage::Taking | Stage::Importing => "taking",
-        Stage::Checking => "checking",
-    };
-    json!({ "stage": stage, "done": done, "of": of })
 }
 
 /// A status in the shape of `SharingStatus` in `types`.

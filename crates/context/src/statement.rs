@@ -1,11 +1,11 @@
-//! A session's ledger for display: sums, epochs, and each call. Pure; a fold of the session's
-//! events.
+//! A session's ledger for display: sums, epochs, and each call; and the figures of it that a list of
+//! sessions shows. Pure; a fold of the session's events.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use session::{
-    Account, Bill, CallBill, CallRecord, Dollars, EpochBill, Event, Faults, HostSums, LeftSums,
-    PriceNote, ReportKind, Reported, ReportedSums, Session, Warming,
+    Account, Bill, CallBill, CallRecord, Dollars, EpochBill, Event, Faults, HostSums, LastCall,
+    LeftSums, PriceNote, ReportKind, Reported, ReportedSums, Session, Warming,
 };
 
 /// The ledger of a session. Costs are in uncached input tokens; tokens are in the provider's count.
@@ -114,6 +114,49 @@ pub struct CallLine {
     pub faults: StatementFaults,
     /// Calls before it that went out with the host's own messages.
     pub host_calls: HostSums,
+}
+
+/// The figures of a session that a list shows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BillInShort {
+    /// As in [`Statement`].
+    pub bill: f64,
+    /// As in [`Statement`].
+    pub plain_bill: f64,
+    /// As in [`Statement`].
+    pub dollars: Option<Dollars>,
+    /// Number of faults.
+    pub faults: u64,
+    /// Tokens of the newest request in the bill; `None` before the first.
+    pub window: Option<Windows>,
+}
+
+/// Tokens of a request and of the plain host's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Windows {
+    /// Ours.
+    pub ours: u64,
+    /// The plain host's.
+    pub plain: u64,
+}
+
+impl BillInShort {
+    /// The figures of a session as it stands.
+    pub fn of(session: &Session) -> Self {
+        let bill = session.bill();
+        let windows = |last: &LastCall| {
+            let (ours, plain) = (last.bill.ours.total(), last.bill.plain.total());
+            Windows { ours, plain }
+        };
+        Self {
+            bill: bill.ours(),
+            plain_bill: bill.plain(),
+            dollars: bill.dollars(),
+            faults: session.all_faults().count(),
+            window: bill.last.as_ref().map(windows),
+        }
+    }
 }
 
 /// Makes the statement of a session's events.

@@ -14,8 +14,14 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 use uuid::Uuid;
 
+#[cfg(unix)]
+mod left;
+
 use super::private;
 use base::error::{Error, Result};
+
+/// How the name of a temporary file ends.
+const TEMPORARY_END: &str = ".new";
 
 /// A file that is being written. If it is dropped before it is finished, the old file stays.
 #[derive(Debug)]
@@ -29,6 +35,7 @@ pub struct Output {
 
 #[derive(Debug)]
 struct Beside {
+    /// Holds the lock by which others know that this file is in use.
     folder: Dir,
     temporary: OsString,
     name: OsString,
@@ -72,9 +79,11 @@ impl Output {
             return Err(io::Error::new(ErrorKind::InvalidInput, "it is a folder"));
         };
         let folder = Dir::open_ambient_dir(folder, ambient_authority())?;
+        #[cfg(unix)]
+        left::tidy(&folder);
         let mut temporary = OsString::from(".");
         temporary.push(Uuid::new_v4().simple().to_string());
-        temporary.push(".new");
+        temporary.push(TEMPORARY_END);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
@@ -208,6 +217,21 @@ mod tests {
         drop(Output::create(&path).unwrap());
         assert_eq!(fs::read_to_string(&path).unwrap(), "after");
         assert_eq!(names(folder.path()), ["a"]);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_goes_once_nobody_writes_there() {
+        let folder = folder();
+        let left = format!(".{}.new", Uuid::new_v4().simple());
+        for name in [left.as_str(), ".mine.new", "b.new"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        let create = |name: &str| Output::create(&folder.path().join(name)).unwrap();
+        let first = create("a");
+        assert_eq!(names(folder.path()).len(), 3);
+        create("c").finish().unwrap();
+        first.finish().unwrap();
+        assert_eq!(names(folder.path()), [".mine.new", "a", "b.new", "c"]);
     }
 
     #[test]

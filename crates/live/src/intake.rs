@@ -4,6 +4,7 @@
 //! Must not commit. The crate `context` decides how a result is shown; this records it.
 
 mod compacted;
+mod counted;
 mod describe;
 mod failed_edits;
 mod first_sight;
@@ -19,6 +20,7 @@ mod withhold;
 
 use std::sync::Arc;
 
+pub(super) use self::counted::count_tokens;
 pub(super) use self::shown::restore_wholes;
 use self::standing::StandingLines;
 pub(super) use self::withhold::Withholding;

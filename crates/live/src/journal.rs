@@ -15,6 +15,7 @@ mod looks;
 mod pool_lines;
 mod recording;
 mod segments;
+mod staged;
 mod texts;
 mod versions;
 mod words;
@@ -34,6 +35,7 @@ use self::looks::Looks;
 use self::pool_lines::PoolLines;
 pub(super) use self::recording::Recording;
 pub(super) use self::segments::Segment;
+use self::staged::StagedObjects;
 use self::texts::TextCache;
 pub(super) use self::versions::{FULL_OUTPUT, image_name, is_forgotten, no_text, stored_version};
 pub(super) use self::words::{chat_at, refers_to_chat, stored_words};
@@ -73,7 +75,7 @@ pub(super) struct Journal {
 #[derive(Debug, Default)]
 struct Staged {
     events: Vec<Event>,
-    objects: Vec<(Envelope, Payload, Expected)>,
+    objects: StagedObjects,
     /// Nicknames that move to another object.
     nicknames: Vec<(Nickname, ObjectId)>,
     chat: Option<ChatChange>,
@@ -153,7 +155,7 @@ impl Journal {
 
     /// Stages a version of an object, whatever the store's latest version is.
     pub(super) fn stage_object(&mut self, envelope: Envelope, payload: Payload) {
-        self.staged.objects.push((envelope, payload, Expected::Any));
+        self.staged.objects.push(envelope, payload, Expected::Any);
     }
 
     /// Stages that the nicknames of one object move to another.
@@ -267,9 +269,10 @@ impl Journal {
         self.staged.events.len().saturating_sub(usize::from(self.stored.start.is_some()))
     }
 
-    /// Whether the session is in the store, as far as this process knows.
-    pub(super) fn is_stored(&self) -> bool {
-        self.stored.session.is_some()
+    /// The version of the session that this process wrote or read last; `None` if it is not in the
+    /// store.
+    pub(super) fn stored_at(&self) -> Option<TxId> {
+        self.stored.session
     }
 
     /// Whether the session was closed by the process that wrote it last.
@@ -288,7 +291,7 @@ impl Journal {
     /// Bytes of text that wait to be stored.
     pub(super) fn staged_text_bytes(&self) -> usize {
         let text = |payload: &Payload| payload.content.as_ref().map_or(0, String::len);
-        self.staged.objects.iter().map(|(_, payload, _)| text(payload)).sum()
+        self.staged.objects.iter().map(|staged| text(&staged.payload)).sum()
     }
 
     /// All events, stored and staged.

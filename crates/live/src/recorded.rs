@@ -5,6 +5,7 @@
 //! session. Must not decide anything.
 
 mod beside;
+mod bill;
 mod call;
 mod chat;
 mod compare;
@@ -20,6 +21,8 @@ mod timeline;
 mod title;
 
 pub use self::beside::{Against, Beside, BesideBoth, inspect_beside, inspect_calls};
+pub use self::bill::bill_of;
+pub(super) use self::bill::keep_bill;
 pub use self::call::{CallPlace, Replayed, replay_call};
 pub use self::chat::{PromptTokens, StoredChat, stored_chat};
 pub use self::compare::{MessageChange, PromptChange, compare_calls};

@@ -413,12 +413,14 @@ impl LiveSession {
         self.reload_if_in_doubt()?;
         // The next check finds again what this one found, so that needs no commit.
         let staged = self.journal.staged_events() > 0 && !self.workspace.is_check_staged();
-        let is_left = || Ok::<_, Error>(!self.journal.is_stored() || self.journal.has_moved_on()?);
+        let is_left =
+            || Ok::<_, Error>(self.journal.stored_at().is_none() || self.journal.has_moved_on()?);
         if staged || self.request.waits() || !is_left()? {
             self.durably(|live| {
                 live.request.stage_failed_calls(&mut live.journal);
                 live.commit(Activity::Paused)
             })?;
+            self.keep_bill();
         }
         // The caller waits only until the deadline.
         if let Some(work) = self.at_close.0.take() {

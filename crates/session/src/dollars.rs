@@ -3,13 +3,13 @@
 //! Other sums count uncached input tokens, whose price differs between models; here each call has
 //! its own model's prices. Must not decide anything.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::call_bill::{CallBill, Side};
 use super::call_note::PriceNote;
 
 /// Sums in US dollars, of input only.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Dollars {
     /// Calls of models with a known price. Other calls are in no sum.

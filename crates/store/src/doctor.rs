@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use self::references::References;
 pub use self::report::{Checked, Finding, FindingKind, Report};
-use super::{SqliteBackend, Store, Version};
+use super::{OnProgress, Progress, SqliteBackend, Stage, Store, Version};
 use base::error::{Error, Result};
 use base::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, RedactionReason, Timestamp, TxId};
 
@@ -32,7 +32,7 @@ const PAGE: usize = 200;
 /// # Errors
 /// `CLOSED`; `UNSUPPORTED` for a shared store. Unreadable data is a finding, not an error.
 pub fn check(store: &Store) -> Result<Report> {
-    examined(store, TxId(0))
+    examined(store, TxId(0), &mut |_| Ok(()))
 }
 
 /// As [`check`], but of what was written last alone, in a store of more than [`NEWEST_VERSIONS`]:
@@ -41,13 +41,18 @@ pub fn check(store: &Store) -> Result<Report> {
 /// # Errors
 /// As [`check`].
 pub fn check_newest(store: &Store) -> Result<Report> {
+    let since = before_newest(store)?;
+    examined(store, since, &mut |_| Ok(()))
+}
+
+fn before_newest(store: &Store) -> Result<TxId> {
     let upkeep = store.upkeep("`doctor`")?;
     // A store in which that cannot be read is looked at as a whole.
     let since = upkeep.before_newest(NEWEST_VERSIONS).unwrap_or_default();
-    examined(store, since.unwrap_or(TxId(0)))
+    Ok(since.unwrap_or(TxId(0)))
 }
 
-fn examined(store: &Store, since: TxId) -> Result<Report> {
+fn examined(store: &Store, since: TxId, progress: OnProgress<'_>) -> Result<Report> {
     let upkeep = store.upkeep("`doctor`")?;
     let mut report = Report::new(store.path());
     report.store_id = Some(store.id().to_owned());
@@ -59,6 +64,7 @@ fn examined(store: &Store, since: TxId) -> Result<Report> {
         met: BTreeMap::new(),
         references: References::new(store),
         report,
+        progress,
     };
     match store.newest() {
         Ok((newest, _)) => examination.until = newest,
@@ -87,13 +93,13 @@ fn examined(store: &Store, since: TxId) -> Result<Report> {
 }
 
 /// Checks the store at `path` without changing it: all of it, or, unless `deep`, what was written
-/// last. A store too damaged to open gives a report with
-/// that one finding.
+/// last. A store too damaged to open gives a report with that one finding. `progress`: how many
+/// contents, versions and objects are checked.
 ///
 /// # Errors
 /// Those of [`SqliteBackend::open_read_only`]; `STORE_CORRUPT` only for a file that does not begin
 /// like a database.
-pub fn check_file(path: &Path, deep: bool) -> Result<Report> {
+pub fn check_file(path: &Path, deep: bool, progress: OnProgress<'_>) -> Result<Report> {
     let path = path.to_string_lossy();
     let store = match Store::open_read_only(&path) {
         Ok(store) => store,
@@ -104,7 +110,8 @@ pub fn check_file(path: &Path, deep: bool) -> Result<Report> {
         }
         Err(error) => return Err(error),
     };
-    let report = if deep { check(&store) } else { check_newest(&store) }?;
+    let since = if deep { TxId(0) } else { before_newest(&store)? };
+    let report = examined(&store, since, progress)?;
     store.close()?;
     Ok(report)
 }
@@ -116,7 +123,7 @@ pub fn check_file(path: &Path, deep: bool) -> Result<Report> {
 /// `INVALID_ARGUMENT` if nothing in it is damaged; those of [`SqliteBackend::set_aside`] and
 /// [`check_file`].
 pub fn set_aside(path: &Path, force: bool) -> Result<PathBuf> {
-    if !force && !check_file(path, true)?.is_damaged() {
+    if !force && !check_file(path, true, &mut |_| Ok(()))?.is_damaged() {
         let problem =
             "is a store in which nothing is damaged; it is set aside only if that is forced";
         return Err(Error::argument("path", problem));
@@ -136,9 +143,17 @@ struct Examination<'a> {
     met: BTreeMap<ObjectId, Envelope>,
     references: References<'a>,
     report: Report,
+    progress: OnProgress<'a>,
 }
 
 impl Examination<'_> {
+    /// Says how much is checked.
+    fn tell(&mut self) -> Result<()> {
+        let checked = &self.report.checked;
+        let done = checked.contents + checked.versions + checked.objects;
+        (self.progress)(Progress { stage: Stage::Checking, done, of: None })
+    }
+
     fn add(
         &mut self,
         kind: FindingKind,
@@ -200,6 +215,7 @@ impl Examination<'_> {
             for hash in &page {
                 self.content(hash)?;
             }
+            self.tell()?;
             match page.into_iter().next_back() {
                 Some(last) => after = Some(last),
                 None => return Ok(()),
@@ -264,6 +280,7 @@ impl Examination<'_> {
                 time = version.system_time;
                 self.version(version)?;
             }
+            self.tell()?;
         }
         self.unreadable(unreadable, after)
     }
@@ -328,6 +345,7 @@ impl Examination<'_> {
             for version in &page {
                 self.object(&version.envelope)?;
             }
+            self.tell()?;
             match page.into_iter().next_back() {
                 Some(last) => after = Some(last.envelope.id),
                 None => return Ok(()),

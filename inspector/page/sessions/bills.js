@@ -3,7 +3,7 @@ import { put } from "../elements/dom.js";
 import { cost, percent, savedShare, short, whole } from "../elements/numbers.js";
 
 /** @typedef {import("../../../index.js").SessionInfo} SessionInfo */
-/** @typedef {import("../../protocol.js").SessionBill} SessionBill */
+/** @typedef {import("../../../index.js").SessionBill} SessionBill */
 /** @typedef {import("../../protocol.js").Bills[string]} Bill */
 
 /** Most bills that are asked for at once, and the wait until scrolling stands still, in milliseconds. */

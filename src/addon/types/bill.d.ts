@@ -156,6 +156,15 @@ export interface Ledger {
   perCall: LedgerCall[];
 }
 
+/** What a session cost, in short. Costs as in `Ledger`. `window`: tokens of the newest request, and of the plain host's. */
+export interface SessionBill {
+  bill: number;
+  plainBill: number;
+  dollars: LedgerDollars | null;
+  faults: number;
+  window: { ours: number; plain: number } | null;
+}
+
 /** A price table, in multiples of the price of one uncached input token; see the README. */
 export interface PriceTable {
   read: number;

@@ -70,6 +70,16 @@ export interface DoctorReport {
   moreFindings: number;
 }
 
+/** How far work on a store's own file is. */
+export interface StoreProgress {
+  /** What is being done: an import checks the whole archive first. */
+  stage: "exporting" | "checking" | "importing";
+  /** Versions written, lines or contents, versions and objects checked, or transactions imported. */
+  done: number;
+  /** All of them; null if that is not known. */
+  of: number | null;
+}
+
 /** What was written to an archive. */
 export interface ExportedArchive {
   /** Objects. */

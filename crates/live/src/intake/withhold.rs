@@ -78,6 +78,7 @@ impl Withholding<'_> {
     /// A message that the chat holds unchanged was judged when it came: a resumed session judges
     /// only new ones.
     pub(crate) fn withhold(&self, skip: usize, messages: &mut [HostMessage]) -> Result<()> {
+        let _remembering = self.workspace.disk.remembering();
         let mut answers = Answers::default();
         let mut next = self.journal.state().chat().passing.own_before(skip);
         for place in 0..messages.len() {

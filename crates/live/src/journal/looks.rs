@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::Journal;
 use super::ahead::ReadAhead;
+use super::staged::{StagedObject, StagedObjects};
 use base::error::{Error, Result};
 use base::object::{AsOf, Envelope, ObjectId, Payload, TxId};
 use store::{Expected, Outcome, Receipt, Transaction, Version};
@@ -52,12 +53,12 @@ impl Journal {
     /// # Errors
     /// `CONFLICT` if another process has written one; the work must be redone.
     pub(crate) fn stage_seen(&mut self, envelope: Envelope, payload: Payload) -> Result<()> {
-        let before = self.staged.objects.iter().find(|(staged, ..)| staged.id == envelope.id);
+        let before = self.staged.objects.of(&envelope.id).last();
         let expected = match before {
-            Some((.., expected)) => *expected,
+            Some(before) => before.expected,
             None => self.seen(&envelope.id)?,
         };
-        self.staged.objects.push((envelope, payload, expected));
+        self.staged.objects.push(envelope, payload, expected);
         Ok(())
     }
 
@@ -73,13 +74,10 @@ impl Journal {
 
     /// Puts objects into a transaction. Where an object got several versions since the last commit,
     /// the earlier ones are committed first: a transaction holds one version of an object.
-    pub(super) fn put_objects(
-        &self,
-        objects: Vec<(Envelope, Payload, Expected)>,
-    ) -> Result<(Transaction<'_>, Puts)> {
+    pub(super) fn put_objects(&self, objects: StagedObjects) -> Result<(Transaction<'_>, Puts)> {
         let mut transaction = self.store.begin();
         let mut puts = Puts::default();
-        for (envelope, payload, expected) in objects {
+        for StagedObject { envelope, payload, expected, .. } in objects {
             if puts.ids.contains(&envelope.id) {
                 let receipt = std::mem::replace(&mut transaction, self.store.begin()).commit()?;
                 puts.committed(&receipt);

@@ -21,8 +21,7 @@ const IN_EVERY_LINE: [&str; 5] = ["id", "type", "path", "tool", "status"];
 impl Journal {
     /// The latest staged version of an object.
     pub(super) fn staged(&self, id: &ObjectId) -> Option<(&Envelope, &Payload)> {
-        let staged = self.staged.objects.iter().rev().find(|(envelope, ..)| envelope.id == *id);
-        staged.map(|(envelope, payload, _)| (envelope, payload))
+        self.staged.objects.of(id).next().map(|staged| (&staged.envelope, &staged.payload))
     }
 
     /// An additional content of a staged version; `None` if the latest staged version is another,
@@ -98,10 +97,8 @@ impl Journal {
         object: &ObjectId,
         version: &Hash,
     ) -> Result<Option<LatestFile>> {
-        for (envelope, payload, _) in self.staged.objects.iter().rev() {
-            if envelope.id == *object && payload.content_hash(None)? == *version {
-                return LatestFile::staged(payload).map(Some);
-            }
+        if let Some(staged) = self.staged.objects.version(object, version)? {
+            return LatestFile::staged(&staged.payload).map(Some);
         }
         match self.owned_version(object, version) {
             Err(Error::NotFound { .. }) => Ok(None),
@@ -143,11 +140,9 @@ impl Journal {
     /// The object that owns a version of a file: the file's own, or one that it was before it was
     /// moved.
     pub(crate) fn owner_of(&self, object: &ObjectId, version: &Hash) -> Result<ObjectId> {
-        for (envelope, payload, _) in self.staged.objects.iter().rev() {
-            let is_one =
-                envelope.id == *object || self.state.files().origins(object).contains(&envelope.id);
-            if is_one && payload.content_hash(None)? == *version {
-                return Ok(envelope.id.clone());
+        for owner in std::iter::once(object).chain(self.state.files().origins(object)) {
+            if self.staged.objects.version(owner, version)?.is_some() {
+                return Ok(owner.clone());
             }
         }
         match self.owned_version(object, version) {

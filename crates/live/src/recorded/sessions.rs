@@ -69,16 +69,18 @@ pub fn sessions(store: &Store, limit: usize) -> Result<Vec<SessionSummary>> {
 /// `UNKNOWN_NAME`; `AMBIGUOUS_NAME` with the candidates; `FORGOTTEN` if it is forgotten.
 pub fn find_session(store: &Store, name: &str) -> Result<ObjectId> {
     let unknown = || Error::unknown_name(name);
+    // Its whole ID leaves nothing to look for.
+    if let Some(named) = store.get(&ObjectId::new(name), AsOf::Latest)?
+        && named.envelope.kind == ObjectType::Session
+    {
+        return not_forgotten(&named);
+    }
     let all = Documents::read(store)?;
-    let named: [&dyn Fn(&Version) -> bool; 4] = [
-        &|version| id(version) == name,
-        &|version| host(version) == name,
-        &|version| key(version) == name,
-        &|version| {
+    let named: [&dyn Fn(&Version) -> bool; 3] =
+        [&|version| host(version) == name, &|version| key(version) == name, &|version| {
             let names = [id(version), key(version), host(version)];
             !name.is_empty() && names.iter().any(|full| full.starts_with(name))
-        },
-    ];
+        }];
     let found: Vec<&Version> = if name == "latest" {
         all.latest()?.into_iter().collect()
     } else {
@@ -88,8 +90,7 @@ pub fn find_session(store: &Store, name: &str) -> Result<ObjectId> {
     };
     match found.as_slice() {
         [] => Err(unknown()),
-        [one] if is_forgotten(one) => Err(Error::Forgotten { id: one.envelope.id.clone() }),
-        [one] => Ok(one.envelope.id.clone()),
+        [one] => not_forgotten(one),
         several => {
             let describe = |version: &&Version| {
                 let field = |name| version.fields.get(name).and_then(Value::as_str);
@@ -101,6 +102,11 @@ pub fn find_session(store: &Store, name: &str) -> Result<ObjectId> {
             Err(Error::AmbiguousName { name: name.to_owned(), candidates })
         }
     }
+}
+
+fn not_forgotten(version: &Version) -> Result<ObjectId> {
+    let id = version.envelope.id.clone();
+    if is_forgotten(version) { Err(Error::Forgotten { id }) } else { Ok(id) }
 }
 
 fn id(version: &Version) -> &str {

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 use super::LiveSession;
-use crate::intake::{Ingest, Taken, restore_wholes};
+use crate::intake::{Ingest, Taken, count_tokens, restore_wholes};
 use crate::journal::Activity;
 use crate::request::{Growth, LayOut, ListTail, NextRequest, changed_since_last, coming};
 use crate::workspace::TrackerReport;
@@ -44,6 +44,7 @@ impl LiveSession {
             self.request.drop_failed_list();
             return Err(error);
         }
+        count_tokens(&messages);
         self.ask_prompting(call);
         let messages = RefCell::new(messages);
         let mut result = self.attempt(|live| {
@@ -159,6 +160,7 @@ impl LiveSession {
     }
 
     fn take_list_from(&mut self, list: &ListTail<'_>, notices: &mut Vec<Notice>) -> Result<Taken> {
+        let _remembering = self.workspace.disk.remembering();
         let mut ingest = self.ingest();
         let found = ingest.match_list(list, notices)?;
         ingest.take(list, &found, notices)

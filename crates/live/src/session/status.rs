@@ -1,11 +1,12 @@
-//! What the user sees of a session at a glance.
+//! What the user sees of a session at a glance, and what lists keep of it.
 
 use serde::Serialize;
 
 use super::LiveSession;
+use crate::recorded::keep_bill;
 use base::object::ObjectId;
 use config::{Layout, Settings, scaled};
-use context::statement::StatementFaults;
+use context::statement::{BillInShort, StatementFaults};
 use session::{IndexEntry, Session, Subject};
 
 /// Figures for a status line.
@@ -79,6 +80,16 @@ impl<'a> Pins<'a> {
 }
 
 impl LiveSession {
+    /// Keeps the bill beside the session, so that lists need not read all of it.
+    pub(super) fn keep_bill(&self) {
+        let Some(tx) = self.journal.stored_at().filter(|_| self.state().calls() > 0) else {
+            return;
+        };
+        let bill = BillInShort::of(self.state());
+        // Without it a list makes it anew.
+        let _ = keep_bill(self.store(), self.id(), tx, &bill);
+    }
+
     /// Figures for a status line.
     pub fn status(&self) -> LiveStatus {
         let state = self.journal.state();

@@ -4,6 +4,9 @@
 //! Every path goes through here. A path written by a model is the agent's, so this process never
 //! opens it directly, but at [`Location::open`]. Must not record what it finds.
 
+mod looked;
+
+use self::looked::{Looked, Question, Remembering};
 use files::looks;
 use source::ExcludedFiles;
 use std::collections::HashSet;
@@ -65,6 +68,7 @@ pub(crate) struct Disk {
     pub(crate) instructions: Instructions,
     /// Known files whose ID is that of their path: that never changes, and is costly to compute.
     named: Mutex<HashSet<ObjectId>>,
+    looked: Looked,
 }
 
 impl Disk {
@@ -73,8 +77,13 @@ impl Disk {
         let instructions = options.settings.instructions()?;
         let namespace = Arc::new(options.files.namespace(&options, key)?);
         let agent_cwd = namespace.agent_folder(&options.cwd);
-        let named = Mutex::default();
-        Ok(Self { options, namespace, agent_cwd, exclude, instructions, named })
+        let (named, looked) = (Mutex::default(), Looked::default());
+        Ok(Self { options, namespace, agent_cwd, exclude, instructions, named, looked })
+    }
+
+    /// Looks at each path once while the result lives.
+    pub(crate) fn remembering(&self) -> Remembering {
+        self.looked.remembering()
     }
 
     /// Warnings about a sandbox's mappings, for the user.
@@ -92,10 +101,12 @@ impl Disk {
         if !self.namespace.is_in_reach() {
             return self.namespace.locate(path);
         }
-        let (namespace, asked) = (Arc::clone(&self.namespace), path.to_owned());
-        let found = looks::together(move || namespace.locate(&asked));
-        // Otherwise the silent place is known by now, and its path is taken unresolved.
-        found.unwrap_or_else(|| self.namespace.locate(path))
+        self.looked.place(path, || {
+            let (namespace, asked) = (Arc::clone(&self.namespace), path.to_owned());
+            let found = looks::together(move || namespace.locate(&asked));
+            // Otherwise the silent place is known by now, and its path is taken unresolved.
+            found.unwrap_or_else(|| self.namespace.locate(path))
+        })
     }
 
     /// ID of the file object at an agent's absolute path.
@@ -227,8 +238,9 @@ impl Disk {
         if self.exclude.is_empty() || self.exclude.excludes_name(path) {
             return !self.exclude.is_empty();
         }
-        let path = path.to_owned();
-        self.together(move |namespace, exclude| excludes_at(exclude, &namespace.locate(&path)))
+        self.judged(Question::Excluded, path, |namespace, exclude, path| {
+            excludes_at(exclude, &namespace.locate(path))
+        })
     }
 
     /// As [`Self::is_excluded`], for a file whose place is known.
@@ -248,8 +260,8 @@ impl Disk {
         }
         let Ok(path) = self.resolve(given) else { return false };
         self.exclude.excludes_name(&path)
-            || self.together(move |namespace, exclude| {
-                let location = namespace.locate(&path);
+            || self.judged(Question::ExcludedAsWildcard, &path, |namespace, exclude, path| {
+                let location = namespace.locate(path);
                 let open = location.open.as_ref();
                 excludes_at(exclude, &location)
                     || open.is_some_and(|open| exclude.excludes_some(open))
@@ -261,12 +273,24 @@ impl Disk {
         if self.exclude.is_empty() || self.exclude.excludes_name(path) {
             return !self.exclude.is_empty();
         }
-        let path = path.to_owned();
-        self.together(move |namespace, exclude| {
-            let location = namespace.locate(&path);
+        self.judged(Question::ExcludedWithin, path, |namespace, exclude, path| {
+            let location = namespace.locate(path);
             let open = location.open.as_ref();
             excludes_at(exclude, &location)
                 || open.is_some_and(|open| exclude.excludes_within(open))
+        })
+    }
+
+    /// The answer to a question about a path, by several looks as one.
+    fn judged(
+        &self,
+        question: Question,
+        path: &Path,
+        look: fn(&Namespace, &Exclude, &Path) -> bool,
+    ) -> bool {
+        self.looked.answer(question, path, || {
+            let path = path.to_owned();
+            self.together(move |namespace, exclude| look(namespace, exclude, &path))
         })
     }
 
@@ -321,7 +345,9 @@ impl Disk {
 
     /// Whether anything is at an agent's absolute path.
     pub(crate) fn is_there(&self, path: &Path) -> bool {
-        self.location(path).open.is_some_and(|open| looks::try_exists(&open).unwrap_or(false))
+        let open = self.location(path).open;
+        let is_there = |open: PathBuf| looks::try_exists(&open).unwrap_or(false);
+        open.is_some_and(|open| self.looked.answer(Question::There, path, || is_there(open)))
     }
 
     /// Reads the file at a place. An excluded file is not opened.

@@ -1,7 +1,7 @@
 //! The ledger of sessions: what calls cost, compared with the plain host.
 
 use config::{PriceSetting, Settings};
-use live::{LiveSession, Notice, inspect_call};
+use live::{LiveSession, Notice, bill_of, inspect_call, statement};
 use serde_json::json;
 use session::{Bill, CallBill, ReportKind, Reported};
 
@@ -263,4 +263,33 @@ fn warming_costs_no_more_than_the_request_that_it_repeats() {
     let warm = Reported { kind: ReportKind::CacheWarm, ..reported(9_000_000) };
     host.live.record_usage(warm).unwrap();
     assert!(close_to(host.live.state().bill().warming.ours, most));
+}
+
+#[test]
+fn the_bill_is_kept_at_the_end_and_made_anew_later() {
+    let mut host = host("anthropic");
+    turn(&mut host, 1, 400);
+    host.live.record_usage(reported(900)).unwrap();
+    host.live.close().unwrap();
+    let (store, id) = (host.store.clone(), host.live.id().clone());
+    let upkeep = store.upkeep("test").unwrap();
+    let kept = || upkeep.summary(&id).unwrap().unwrap();
+    let as_made = || {
+        let (bill, ledger) = (bill_of(&store, &id).unwrap(), statement(&store, &id).unwrap());
+        let newest = ledger.per_call.last().unwrap();
+        assert_eq!((bill.bill, bill.plain_bill), (ledger.bill, ledger.plain_bill));
+        assert_eq!((bill.dollars, bill.faults), (ledger.dollars, ledger.faults.count));
+        let window = bill.window.unwrap();
+        assert_eq!((window.ours, window.plain), (newest.ours.sent, newest.plain.sent));
+    };
+    let at_close = kept();
+    as_made();
+    assert_eq!(kept(), at_close, "it was kept");
+    upkeep.set_summary(&id, &at_close.replace("\"faults\":0", "\"faults\":7")).unwrap();
+    assert_eq!(bill_of(&store, &id).unwrap().faults, 7, "it is read");
+    turn(&mut host, 2, 400);
+    as_made();
+    upkeep.set_summary(&id, "of a later release").unwrap();
+    as_made();
+    assert!(kept().contains("plainBill"));
 }

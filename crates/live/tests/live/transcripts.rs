@@ -12,7 +12,7 @@ use config::Settings;
 use context::tokens::Counter;
 use live::{CallInfo, Files, HostList, LiveSession, OpenSession, Transformed, replay_call};
 use serde_json::{Value, json};
-use store::{SearchQuery, Store};
+use store::{SearchQuery, Store, StorePart};
 
 /// One call in this many is rendered again from the store.
 const REPLAYED: usize = 25;
@@ -46,6 +46,11 @@ fn real_sessions_take_less_disk_than_their_hosts_files() {
         store.relations().unwrap();
     });
     eprintln!("with its indexes: {indexed} bytes, {} %", indexed * 100 / plain_sum);
+    bytes_after(&path, |store| {
+        for StorePart { name, bytes } in store.upkeep("test").unwrap().size().unwrap().parts {
+            eprintln!("  {name}: {bytes} bytes, {} ‰", bytes * 1_000 / plain_sum);
+        }
+    });
     // The more sessions there are, the more terms they share.
     let percent = if testing::cases::is_long() { 110 } else { 130 };
     assert!(indexed * 100 <= plain_sum * percent, "{indexed} bytes with indexes, of {plain_sum}");

@@ -32,9 +32,15 @@ impl Session {
             among.version = version;
             asked = ranges.to_vec();
         }
-        let (left, standing) = (self.left_of(among), self.standing_of(among));
-        let mut wanted = left.iter().flat_map(|line| asked.iter().map(|it| it.intersect(*line)));
-        wanted.any(|line| line.is_some_and(|line| !line.without(&standing).is_empty()))
+        let left = self.left_of(among);
+        let wanted = left.iter().flat_map(|line| asked.iter().filter_map(|it| it.intersect(*line)));
+        let mut wanted = wanted.peekable();
+        // What stands takes a walk through the window, and mostly nothing had left.
+        if wanted.peek().is_none() {
+            return false;
+        }
+        let standing = self.standing_of(among);
+        wanted.any(|line| !line.without(&standing).is_empty())
     }
 
     /// As [`Self::had_left`], for any lines of an object; of a deleted file those that it had.
@@ -184,12 +190,17 @@ impl Session {
         standing.extend(noted.flat_map(|(_, text)| among(&text.version, &text.ranges)));
         let Some(entry) = self.index.get(object) else { return standing };
         let version = entry.subject.version();
-        for at in self.chat.own_window.iter().copied().filter(|at| !self.is_hidden(*at)) {
+        for at in self.chat.own_window.iter().copied() {
             let Some(fact) = self.result(at) else { continue };
-            if fact.has_own_text_of(object) {
+            let (is_own, is_activated) =
+                (fact.has_own_text_of(object), matches!(fact.shows, Shows::Activated { .. }));
+            if !(is_own || is_activated) || self.is_hidden(at) {
+                continue;
+            }
+            if is_own {
                 standing.extend(among(version, &self.own_lines(at, version, version)));
             }
-            if *self.treatment(at) == Treatment::Given {
+            if is_activated && *self.treatment(at) == Treatment::Given {
                 standing.extend(self.shown_beside(at, of));
             }
         }

@@ -89,9 +89,10 @@ struct Export<'a, W> {
     output: W,
     path: PathBuf,
     hasher: Sha256,
-    /// Each content's hash as written, by its hash in the store; the two differ after redaction.
-    contents: HashMap<Hash, Hash>,
-    written: HashSet<Hash>,
+    /// The contents of the store that were met, and those of the archive, which differ after
+    /// redaction; in bytes, since the store may have millions.
+    met: HashSet<[u8; 32]>,
+    written: HashSet<[u8; 32]>,
     versions: HashSet<Key>,
     /// The last version written of each document with items.
     last: HashMap<ObjectId, Version>,
@@ -107,7 +108,7 @@ impl<'a, W: Write> Export<'a, W> {
             output,
             path: path.to_owned(),
             hasher: Sha256::new(),
-            contents: HashMap::new(),
+            met: HashSet::new(),
             written: HashSet::new(),
             versions: HashSet::new(),
             last: HashMap::new(),
@@ -183,7 +184,7 @@ impl<'a, W: Write> Export<'a, W> {
             self.count(counts);
         } else {
             for hash in version.content.iter().chain(version.additional.values()) {
-                if !self.contents.contains_key(hash) {
+                if !self.met.contains(&bytes(hash)) {
                     self.content(id, hash)?;
                 }
             }
@@ -200,22 +201,18 @@ impl<'a, W: Write> Export<'a, W> {
     /// Writes a content, unless it was written already; returns it as in the archive, with its hash
     /// there.
     fn content(&mut self, id: &ObjectId, hash: &Hash) -> Result<(Hash, String)> {
-        let mut text = self.store.text(id, hash)?;
-        let written = self.contents.get(hash).cloned();
+        let mut line = ContentLine { hash: hash.clone(), text: self.store.text(id, hash)? };
+        let is_new = self.met.insert(bytes(hash));
         if self.options.redact {
-            let found = redact_text(&text);
-            text = found.text.unwrap_or(text);
-            if written.is_none() {
+            let found = redact_text(&line.text);
+            if let Some(text) = found.text {
+                line = ContentLine { hash: Hash::of(&text), text };
+            }
+            if is_new {
                 self.count(found.counts);
             }
         }
-        if let Some(written) = written {
-            return Ok((written, text));
-        }
-        let written = if self.options.redact { Hash::of(&text) } else { hash.clone() };
-        self.contents.insert(hash.clone(), written.clone());
-        let line = ContentLine { hash: written, text };
-        if self.written.insert(line.hash.clone()) {
+        if is_new && self.written.insert(bytes(&line.hash)) {
             self.report.contents += 1;
             self.line(&Line::Content(&line))?;
         }
@@ -282,4 +279,9 @@ impl<'a, W: Write> Export<'a, W> {
         let fail = |source| Error::File { act: "write", path: self.path.clone(), source };
         self.output.write_all(&text).map_err(fail)
     }
+}
+
+/// A hash of stored data as bytes.
+fn bytes(hash: &Hash) -> [u8; 32] {
+    hash.to_bytes().unwrap_or_default()
 }

@@ -347,6 +347,16 @@ impl SqliteBackend {
         self.write(|connection| failure::while_busy(|| notes::set_note(connection, name, value)))
     }
 
+    /// What was made of an object and kept beside it, until something of the object is replaced.
+    pub fn summary(&self, id: &ObjectId) -> Result<Option<String>> {
+        self.note(&notes::summary_of(id))
+    }
+
+    /// Keeps what was made of an object.
+    pub fn set_summary(&self, id: &ObjectId, text: &str) -> Result<()> {
+        self.set_note(&notes::summary_of(id), Some(text))
+    }
+
     /// What [`Self::replace`] did, the oldest first, each with its number: other stores have to
     /// follow.
     pub fn replaced(&self, after: i64) -> Result<Vec<(i64, Replaced)>> {

@@ -8,6 +8,7 @@ use super::rows::json;
 use super::statements::Statements;
 use super::write;
 use crate::{IndexedFolder, Replaced};
+use base::object::ObjectId;
 
 pub(super) fn set_note(connection: &Connection, name: &str, value: Option<&str>) -> Step<()> {
     let key = format!("note:{name}");
@@ -16,6 +17,11 @@ pub(super) fn set_note(connection: &Connection, name: &str, value: Option<&str>)
     }
     connection.run("DELETE FROM meta WHERE key = :key", named_params! { ":key": key })?;
     Ok(())
+}
+
+/// The name of the note that holds what was made of an object.
+pub(super) fn summary_of(id: &ObjectId) -> String {
+    format!("summary {id}")
 }
 
 /// Records what a command removed, in the command's own transaction.

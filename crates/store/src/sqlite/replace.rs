@@ -36,6 +36,7 @@ pub(super) fn replace(
     let mut done = 0;
     for replacement in replacements {
         let object = apply(transaction, &packer, replacement)?;
+        notes::set_note(transaction, &notes::summary_of(replacement.id()), None)?;
         if !matches!(replacement, Replacement::Item { .. }) {
             versions.insert((object.row, object.is_forgotten));
         }

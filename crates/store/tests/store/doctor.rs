@@ -83,7 +83,7 @@ fn after(sql: &str) -> Report {
     database.execute_batch(sql).unwrap();
     assert!(database.changes() > 0, "`{sql}` changed nothing");
     database.close().unwrap();
-    doctor::check_file(&path, true).unwrap()
+    doctor::check_file(&path, true, &mut |_| Ok(())).unwrap()
 }
 
 /// Asserts that `sql` makes the doctor name a finding of this kind at an object.
@@ -101,7 +101,9 @@ fn a_whole_store_is_healthy_and_everything_in_it_is_counted() {
     let (_folder, path) = filled();
     let memory = Store::open(":memory:").unwrap();
     fill(&memory);
-    for report in [doctor::check_file(&path, true).unwrap(), doctor::check(&memory).unwrap()] {
+    for report in
+        [doctor::check_file(&path, true, &mut |_| Ok(())).unwrap(), doctor::check(&memory).unwrap()]
+    {
         assert_eq!(report.findings, []);
         assert_eq!(report.as_of, TxId(24));
         let checked = report.checked;
@@ -194,7 +196,7 @@ fn forgotten_text_is_not_reported_as_damage() {
     database
         .execute("UPDATE object SET source = NULL, forgotten = 1 WHERE source IS NOT NULL", [])
         .unwrap();
-    assert_eq!(doctor::check_file(&path, true).unwrap().findings, []);
+    assert_eq!(doctor::check_file(&path, true, &mut |_| Ok(())).unwrap().findings, []);
 }
 
 #[test]
@@ -209,7 +211,7 @@ fn a_flipped_byte_in_the_file_is_named_wherever_it_matters() {
         let mut damaged = bytes.clone();
         damaged[place] ^= 0x21;
         private_file::write(&copy, damaged);
-        let report = match doctor::check_file(&copy, true) {
+        let report = match doctor::check_file(&copy, true, &mut |_| Ok(())) {
             Ok(report) => report,
             // A byte of the header: no store of ours, or a newer one.
             Err(error) => {
@@ -255,7 +257,7 @@ fn lost_transactions_are_named_after_they_were_noticed_too() {
     fs::rename(&copy, &path).unwrap();
     // Before any opening noticed it, and after.
     for _ in 0..2 {
-        let report = doctor::check_file(&path, true).unwrap();
+        let report = doctor::check_file(&path, true, &mut |_| Ok(())).unwrap();
         let [finding] = report.findings.as_slice() else { panic!("{:#?}", report.findings) };
         assert_eq!((finding.kind, finding.tx_id), (FindingKind::Lost, Some(TxId(25))));
         assert!(finding.problem.contains("transactions 25 to 25"), "{}", finding.problem);
@@ -293,7 +295,8 @@ fn a_store_is_checked_while_it_is_written() {
                 expected = Expected::Latest(transaction.commit().unwrap().tx_id);
             }
         });
-        let reports: Vec<_> = (0..8).map(|_| doctor::check_file(&path, true)).collect();
+        let reports: Vec<_> =
+            (0..8).map(|_| doctor::check_file(&path, true, &mut |_| Ok(()))).collect();
         done.store(true, Ordering::Relaxed);
         for report in reports {
             assert_eq!(report.unwrap().findings, []);
@@ -308,14 +311,17 @@ fn only_a_damaged_store_is_set_aside_unless_it_is_forced() {
     assert!(path.exists());
     let aside = doctor::set_aside(&path, true).unwrap();
     assert!(!path.exists() && dump(&aside).is_ok());
-    assert_eq!(doctor::check_file(&path, true).unwrap_err().code(), "STORE_UNAVAILABLE");
+    assert_eq!(
+        doctor::check_file(&path, true, &mut |_| Ok(())).unwrap_err().code(),
+        "STORE_UNAVAILABLE"
+    );
     // The header stays, the table of the tables goes.
     let mut damaged = fs::read(&aside).unwrap();
     damaged[100..4_000].fill(7);
     private_file::write(&path, &damaged);
     let error = SqliteBackend::open(&path).unwrap_err();
     assert!(error.hint().unwrap().contains("doctor --set-aside"), "{}", error.report());
-    let report = doctor::check_file(&path, true).unwrap();
+    let report = doctor::check_file(&path, true, &mut |_| Ok(())).unwrap();
     let [finding] = report.findings.as_slice() else { panic!("{:#?}", report.findings) };
     assert_eq!((finding.kind, &report.store_id), (FindingKind::File, &None));
     assert!(finding.kind.advice().contains("--set-aside"));
@@ -348,7 +354,7 @@ fn a_file_that_is_no_store_is_set_aside_only_by_force() {
         let before = files();
         for error in [
             SqliteBackend::open(&path).unwrap_err(),
-            doctor::check_file(&path, true).unwrap_err(),
+            doctor::check_file(&path, true, &mut |_| Ok(())).unwrap_err(),
             doctor::set_aside(&path, false).unwrap_err(),
         ] {
             assert!(["STORE_CORRUPT", "STORE_UNAVAILABLE"].contains(&error.code()), "{error}");

@@ -310,7 +310,15 @@ fn everywhere_takes_the_lines_and_leaves_the_rest() {
     let env = file("/home/a/notes");
     let text = format!("# notes\n  {SECRET}\nshopping: milk, bread\n");
     write(&store, env.clone(), &text, json!({}));
+    let upkeep = store.upkeep("test").unwrap();
+    let other = ObjectId::new("call_other");
+    for (object, text) in [(&env.id, SECRET), (&id, SECRET), (&other, "short")] {
+        upkeep.set_summary(object, text).unwrap();
+    }
+    let summaries = || [&env.id, &id, &other].map(|id| upkeep.summary(id).unwrap().is_some());
+    assert_eq!(summaries(), [true; 3]);
     let report = store.forget(&id, EVERYWHERE).unwrap();
+    assert_eq!(summaries(), [false, false, true], "what was made of the text goes with it");
     assert!(report.holders.is_empty(), "{:?}", report.holders);
     let notes = store.require(&env.id, AsOf::Latest).unwrap();
     let left = store.content(&notes).unwrap().unwrap();

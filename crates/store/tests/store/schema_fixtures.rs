@@ -74,7 +74,7 @@ fn a_file_that_is_only_looked_at_keeps_its_schema() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.sqlite");
     private_file::copy(&fixture, &path);
-    let error = doctor::check_file(&path, true).unwrap_err();
+    let error = doctor::check_file(&path, true, &mut |_| Ok(())).unwrap_err();
     assert_eq!(error.code(), "STORE_UNAVAILABLE");
     assert!(error.to_string().contains("schema is 1"), "{error}");
     assert!(std::fs::read(&path).unwrap() == std::fs::read(&fixture).unwrap());
