@@ -22,7 +22,7 @@ use super::store::{OPENING, Store};
 use base::error::{Error, Result};
 use context::tokens::{self, Counter};
 use files::looks::{Deadline, Late};
-use live::{CheckProgress, Files, FinishedToolCall, HostList, LiveSession, OpenSession};
+use live::{CheckProgress, FinishedToolCall, HostList, LiveSession, OpenSession, ToolFiles};
 use source::TrackerOptions;
 
 use xtdb::{Sharing, SharingOptions};
@@ -349,7 +349,7 @@ fn core_options(store: &store::Store, options: SessionOptions) -> Result<OpenSes
     let own = own_filesystem(&settings, store)?;
     Ok(OpenSession {
         counter: Counter::default(),
-        files: if own.is_container { Files::InContainer } else { Files::Here },
+        files: if own.is_container { ToolFiles::InContainer } else { ToolFiles::Here },
         harness: options.harness,
         host_session: options.session_id,
         cwd,

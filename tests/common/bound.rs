@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use config::{Layout, Prices, Settings};
 use context::tokens::Counter;
-use replay::measure::faults::Fault;
+use replay::measure::faults::FaultyCall;
 use replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
 use replay::options::{Replaying, Sender};
 use replay::report::FileReport;
@@ -25,7 +25,7 @@ pub(crate) fn replaying(prices: &str, window_tokens: Option<u64>) -> Replaying {
 }
 
 /// What a side's fault costs in the bound: nothing if all its sources were missed before in this epoch.
-fn fault_cost(fault: Option<&Fault>, missed: &mut BTreeSet<u64>) -> f64 {
+fn fault_cost(fault: Option<&FaultyCall>, missed: &mut BTreeSet<u64>) -> f64 {
     let Some(fault) = fault else { return 0.0 };
     let is_new = fault.sources.iter().filter(|source| missed.insert(**source)).count() > 0;
     if is_new { fault.cost } else { 0.0 }

@@ -2,7 +2,7 @@
 
 use config::Settings;
 use context::tokens::Counter;
-use live::{CallInfo, Files, HostList, LiveSession, OpenSession, Transformed};
+use live::{CallInfo, HostList, LiveSession, OpenSession, ToolFiles, Transformed};
 use serde_json::Value;
 use store::Store;
 
@@ -40,7 +40,7 @@ pub(crate) fn open(store: &Store, name: &str) -> LiveSession {
         settings: Settings::default(),
         filesystem_id: "fs".into(),
         counter: Counter::default(),
-        files: Files::Elsewhere,
+        files: ToolFiles::Elsewhere,
         images: false,
         confined: None,
         asks_to_compact: false,

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::forms;
-use super::host::{HostCall, strings};
+use super::host::{HostToolCall, strings};
 use super::plain::plain;
 use base::harness::{Call, ToolKind};
 use base::object::{Handle, ObjectId, line_count, quote};
@@ -32,7 +32,7 @@ pub fn brief(tool: &str, args: &Value) -> String {
 
 /// What a tool's own inner calls asked for, each once: `read a.txt, cargo test`. About 200
 /// characters; the rest are counted.
-pub fn brief_of_inner(calls: &[HostCall]) -> String {
+pub fn brief_of_inner(calls: &[HostToolCall]) -> String {
     let mut named: Vec<String> = Vec::new();
     let mut chars = 0;
     for (at, call) in calls.iter().enumerate() {
@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn a_script_is_named_by_what_it_called() {
         let call =
-            |tool: &str, args: Value| HostCall { id: String::new(), tool: tool.into(), args };
+            |tool: &str, args: Value| HostToolCall { id: String::new(), tool: tool.into(), args };
         let mut calls = vec![
             call("read", json!({ "path": "a.rs", "limit": 5 })),
             call("read", json!({ "path": "a.rs" })),

@@ -29,7 +29,7 @@ struct Seen {
 
 /// What an answer of the model needed.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Needs {
+pub struct AnswerNeeds {
     /// The outputs whose lines it repeats although nobody had written them before: their positions
     /// in order, each with the number of such lines.
     pub outputs: Vec<(u64, u32)>,
@@ -50,18 +50,18 @@ impl Evidence {
     }
 
     /// Skips the next message of the window, which has no needs.
-    pub fn pass(&mut self) -> Needs {
+    pub fn pass(&mut self) -> AnswerNeeds {
         self.taken += 1;
-        Needs::default()
+        AnswerNeeds::default()
     }
 
     /// Handles the next message of the window; returns the needs of a model's answer.
     ///
     /// `held`: the output in a message that is no result.
-    pub fn take(&mut self, at: u64, message: &HostMessage, held: Option<&str>) -> Needs {
+    pub fn take(&mut self, at: u64, message: &HostMessage, held: Option<&str>) -> AnswerNeeds {
         self.taken += 1;
         if message.withheld.is_some() {
-            return Needs::default();
+            return AnswerNeeds::default();
         }
         let is_output = message.key.role == "toolResult";
         let held: HashSet<u64> =
@@ -89,7 +89,7 @@ impl Evidence {
         let mut outputs: Vec<_> = needed.into_iter().collect();
         outputs.sort_unstable();
         words.sort_unstable();
-        Needs { outputs, words }
+        AnswerNeeds { outputs, words }
     }
 }
 
@@ -144,7 +144,7 @@ mod tests {
         let mut evidence = Evidence::default();
         evidence.take(0, &output(LINE), None);
         evidence.take(1, &message(&json!({"role": "user", "content": LINE})), None);
-        let needs = Needs { outputs: Vec::new(), words: vec![(1, Some(0))] };
+        let needs = AnswerNeeds { outputs: Vec::new(), words: vec![(1, Some(0))] };
         assert_eq!(evidence.take(2, &edit(LINE), None), needs);
     }
 

@@ -13,7 +13,7 @@ use super::standing::standing;
 use super::tokens::Counter;
 use base::harness::{Call, ToolKind};
 use base::object::{Hash, ObjectId};
-use session::{LineRange, Part, Piece, ResultFact, Session, Shows, Treatment};
+use session::{LineRange, Piece, ReadPart, ResultFact, Session, Shows, Treatment};
 
 /// Least number of adjacent lines, about a screen, left out of what the model asked for because
 /// they stand already. Fewer would save less than the model loses by reading a text in two places.
@@ -200,14 +200,15 @@ fn above(session: &Session, at: u64, object: &ObjectId, version: &Hash) -> Vec<(
 
 /// As [`split_read`], for the lines that an activation shows: those of the same object belong
 /// together, so a short run stands above only if all of them do.
-pub fn split_activated(ranges: &[LineRange], places: &[(u64, LineRange)]) -> Vec<Part> {
-    let split: Vec<Vec<Part>> = ranges.iter().map(|range| split_read(*range, places)).collect();
-    let is_shown = |part: &Part| part.stands_at.is_none();
+pub fn split_activated(ranges: &[LineRange], places: &[(u64, LineRange)]) -> Vec<ReadPart> {
+    let split: Vec<Vec<ReadPart>> = ranges.iter().map(|range| split_read(*range, places)).collect();
+    let is_shown = |part: &ReadPart| part.stands_at.is_none();
     if !split.iter().flatten().any(is_shown) {
         return split.concat();
     }
-    let is_short = |part: &Part| part.range.len() < MIN_LINES_ASKED_FOR as u64;
-    let shown = |part: Part| if is_short(&part) { Part { stands_at: None, ..part } } else { part };
+    let is_short = |part: &ReadPart| part.range.len() < MIN_LINES_ASKED_FOR as u64;
+    let shown =
+        |part: ReadPart| if is_short(&part) { ReadPart { stands_at: None, ..part } } else { part };
     split.into_iter().flatten().map(shown).collect()
 }
 
@@ -216,17 +217,17 @@ pub fn split_activated(ranges: &[LineRange], places: &[(u64, LineRange)]) -> Vec
 /// is not torn apart for less.
 ///
 /// `places`: where lines of the same version stand.
-pub fn split_read(range: LineRange, places: &[(u64, LineRange)]) -> Vec<Part> {
+pub fn split_read(range: LineRange, places: &[(u64, LineRange)]) -> Vec<ReadPart> {
     let mut parts = Vec::new();
     let mut missing = vec![range];
     while let Some((at, found)) = longest_piece(places, &missing) {
         if found.len() < MIN_LINES_ASKED_FOR as u64 && found != range {
             break;
         }
-        parts.push(Part { range: found, stands_at: Some(at) });
+        parts.push(ReadPart { range: found, stands_at: Some(at) });
         missing = missing.iter().flat_map(|range| range.without(&[found])).collect();
     }
-    parts.extend(missing.into_iter().map(|range| Part { range, stands_at: None }));
+    parts.extend(missing.into_iter().map(|range| ReadPart { range, stands_at: None }));
     parts.sort_by_key(|part| part.range);
     parts
 }
@@ -241,7 +242,7 @@ fn longest_piece(places: &[(u64, LineRange)], missing: &[LineRange]) -> Option<(
 }
 
 /// The treatment of a read with these parts.
-pub fn as_parts(parts: Vec<Part>) -> Treatment {
+pub fn as_parts(parts: Vec<ReadPart>) -> Treatment {
     if parts.iter().all(|part| part.stands_at.is_none()) {
         return Treatment::Given;
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::window::Marks;
-use session::{Held, Session, Subject, Why};
+use session::{HeldLines, Session, Subject, Why};
 
 /// A message that takes up to this much more than what is held of it stays under pressure too;
 /// from a larger one, what is held is brought back alone.
@@ -38,7 +38,7 @@ impl Budgets {
 }
 
 /// What must stand and has room, the newest decisions first, and what has none.
-pub fn within(session: &Session, mut budgets: Budgets) -> (Vec<&Held>, Vec<&Held>) {
+pub fn within(session: &Session, mut budgets: Budgets) -> (Vec<&HeldLines>, Vec<&HeldLines>) {
     let newest_first = session.sets().held.iter().rev();
     newest_first.partition(|held| budgets.take(held.why, held.tokens).is_some())
 }
@@ -54,7 +54,7 @@ pub struct Places {
 
 impl Places {
     /// Where these stand.
-    pub fn of<'a>(session: &Session, held: impl IntoIterator<Item = &'a Held>) -> Self {
+    pub fn of<'a>(session: &Session, held: impl IntoIterator<Item = &'a HeldLines>) -> Self {
         let mut places = Self::default();
         for held in held {
             let (outputs, steps) = session.places_held(held);
@@ -72,7 +72,7 @@ impl Places {
 /// Positions of the outputs that stay under pressure too, since about all of them is held.
 ///
 /// `shown`: tokens of each message of the window, in order.
-pub fn firm(session: &Session, shown: &[u64], held: &[&Held]) -> BTreeSet<u64> {
+pub fn firm(session: &Session, shown: &[u64], held: &[&HeldLines]) -> BTreeSet<u64> {
     let tokens = |at: u64| session.chat().index_of(at).and_then(|index| shown.get(index).copied());
     let mut firm = BTreeSet::new();
     for held in held {

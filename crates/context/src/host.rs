@@ -40,7 +40,7 @@ fn content_member(role: &str) -> &'static str {
 
 /// A tool call in an assistant message.
 #[derive(Debug, Clone, PartialEq)]
-pub struct HostCall {
+pub struct HostToolCall {
     /// The provider's call ID.
     pub id: String,
     /// Tool name.
@@ -59,7 +59,7 @@ pub struct HostMessage {
     /// Identity.
     pub key: MessageKey,
     /// Calls that it makes.
-    pub calls: Vec<HostCall>,
+    pub calls: Vec<HostToolCall>,
     /// Name of the tool that it is a result of.
     pub tool: Option<String>,
     /// Whether the tool failed.
@@ -344,7 +344,7 @@ impl HostMessage {
         let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default();
         match text("type") {
             "thinking" => self.thinking.push(text("thinking").to_owned()),
-            "toolCall" => self.calls.push(HostCall {
+            "toolCall" => self.calls.push(HostToolCall {
                 id: text("id").to_owned(),
                 tool: text("name").to_owned(),
                 args: block.get("arguments").cloned().unwrap_or(Value::Null),

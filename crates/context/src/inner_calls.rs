@@ -4,13 +4,13 @@
 
 use serde_json::Value;
 
-use super::host::{HostCall, HostMessage};
+use super::host::{HostMessage, HostToolCall};
 
 /// The calls that a tool made.
 #[derive(Debug, Default, PartialEq)]
 pub struct InnerCalls {
     /// The calls whose arguments are known.
-    pub calls: Vec<HostCall>,
+    pub calls: Vec<HostToolCall>,
     /// Whether there were more. The host limits the note.
     pub has_more: bool,
 }
@@ -25,7 +25,7 @@ impl HostMessage {
         let message: Value = serde_json::from_str(&self.raw).unwrap_or_default();
         let Some(note) = message.get("nestedCalls") else { return InnerCalls::default() };
         let noted = note.get("calls").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        let calls: Vec<HostCall> = noted.iter().filter_map(call).collect();
+        let calls: Vec<HostToolCall> = noted.iter().filter_map(call).collect();
         let is_complete =
             note.get("complete").is_some_and(|complete| *complete == Value::Bool(true));
         let has_more = !is_complete || calls.len() < noted.len();
@@ -34,9 +34,9 @@ impl HostMessage {
 }
 
 /// A call of the note; `None` if its arguments are left out.
-fn call(noted: &Value) -> Option<HostCall> {
+fn call(noted: &Value) -> Option<HostToolCall> {
     let text = |name: &str| noted.get(name)?.as_str().map(str::to_owned);
-    Some(HostCall {
+    Some(HostToolCall {
         id: text("id").unwrap_or_default(),
         tool: text("name")?,
         args: noted.get("arguments")?.clone(),
@@ -62,7 +62,7 @@ mod tests {
             json!({ "id": "c/1", "name": "read", "arguments": { "path": "a" }, "status": "ok" });
         let long = json!({ "id": "c/2", "name": "write", "argumentsBytes": 9_000, "status": "ok" });
         let known =
-            HostCall { id: "c/1".into(), tool: "read".into(), args: json!({ "path": "a" }) };
+            HostToolCall { id: "c/1".into(), tool: "read".into(), args: json!({ "path": "a" }) };
         let whole = inner(&json!({ "calls": [read], "complete": true }));
         assert_eq!(whole, InnerCalls { calls: vec![known.clone()], has_more: false });
         for (calls, complete) in [(json!([read, long]), true), (json!([read]), false)] {

@@ -14,8 +14,8 @@ use super::host::HostMessage;
 use base::error::{Error, Result};
 use base::object::{Handle, Hash, ObjectId, quote};
 use session::{
-    Cut, LineRange, MessageKind, Note, Numbering, Part, Piece, ResultFact, Session, Shows, Subject,
-    Treatment, counted,
+    Cut, LineRange, MessageKind, Note, Numbering, Piece, ReadPart, ResultFact, Session, Shows,
+    Subject, Treatment, counted,
 };
 
 /// The host's own text for a result of images only.
@@ -257,7 +257,7 @@ pub fn reread_text(
     session: &Session,
     fact: &ResultFact,
     shown: &str,
-    parts: &[Part],
+    parts: &[ReadPart],
 ) -> Result<String> {
     let Shows::File { object, range, .. } = &fact.shows else {
         return Err(Error::internal("a reread that shows no lines of an object"));
@@ -290,7 +290,7 @@ struct Asked<'a> {
 fn render_activated_again(
     session: &Session,
     asked: &Asked<'_>,
-    parts: &[Part],
+    parts: &[ReadPart],
     shown: &str,
 ) -> Result<String> {
     let Asked { fact, object, ranges, text } = *asked;
@@ -316,7 +316,12 @@ fn render_activated_again(
 
 /// The line that says where a part stands. `is_end`: whether its last line is the empty one that
 /// nobody counts.
-fn place_line(session: &Session, object: &ObjectId, part: &Part, is_end: bool) -> Result<String> {
+fn place_line(
+    session: &Session,
+    object: &ObjectId,
+    part: &ReadPart,
+    is_end: bool,
+) -> Result<String> {
     let handle = session.handle(object);
     let handle = handle.ok_or_else(|| Error::internal("a reread of an unknown object"))?;
     let lines = counted(&[part.range], is_end).first().map_or(part.range, |lines| *lines);

@@ -33,7 +33,7 @@ const PHRASES: [&str; 12] = [
 
 /// The text of a request's message, for comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Said {
+pub enum RequestText {
     /// Text in the user role.
     User(Hash),
     /// Text of a tool.
@@ -44,7 +44,7 @@ pub enum Said {
     UnknownTool,
 }
 
-impl Said {
+impl RequestText {
     /// The text of a host's message; `None` if it is not compared. `content`, if given, replaces
     /// its own.
     pub fn of_message(message: &HostMessage, content: Option<&str>) -> Option<Self> {
@@ -91,7 +91,7 @@ pub fn messages(request: &Value) -> Option<&Vec<Value>> {
 }
 
 /// The texts of a request's message, in order: each tool result separately, the rest together.
-pub fn said_in(message: &Value) -> Vec<Said> {
+pub fn said_in(message: &Value) -> Vec<RequestText> {
     let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
     let kind = message.get("type").and_then(Value::as_str).unwrap_or_default();
     let content = message.get("content").or_else(|| message.get("parts"));
@@ -101,19 +101,19 @@ pub fn said_in(message: &Value) -> Vec<Said> {
     match (role, content) {
         ("tool" | "toolResult", content) => tool(content).into_iter().collect(),
         ("user", Some(Value::Array(blocks))) => {
-            let mut said: Vec<Said> =
+            let mut said: Vec<RequestText> =
                 blocks.iter().filter_map(|block| tool(result(block))).collect();
             let own = blocks.iter().filter(|block| result(block).is_none());
             let text: String = own.map(text_of).collect();
-            said.extend(Said::known(&words(&text), false));
+            said.extend(RequestText::known(&words(&text), false));
             said
         }
         // Pi's own format keeps the roles of messages.
         ("user" | "custom", Some(content)) => {
-            Said::known(&words(&text_of(content)), false).into_iter().collect()
+            RequestText::known(&words(&text_of(content)), false).into_iter().collect()
         }
         ("bashExecution" | "branchSummary" | "compactionSummary", _) => {
-            vec![Said::UnknownUser]
+            vec![RequestText::UnknownUser]
         }
         _ => Vec::new(),
     }
@@ -121,14 +121,14 @@ pub fn said_in(message: &Value) -> Vec<Said> {
 
 /// Whether two lists say the same. An unknown text matches any one text of its kind in the other
 /// list, or none.
-pub fn says_the_same(ours: &[Said], theirs: &[Said]) -> bool {
+pub fn says_the_same(ours: &[RequestText], theirs: &[RequestText]) -> bool {
     let mut rest = theirs.iter().filter(|said| said.is_known());
     // Number of texts that may be skipped: user texts, and tool texts.
     let mut unknown = [0_usize; 2];
     for said in theirs.iter().filter(|said| !said.is_known()) {
         unknown[usize::from(said.is_tool())] += 1;
     }
-    let pass_over = |unknown: &mut [usize; 2], said: &Said| {
+    let pass_over = |unknown: &mut [usize; 2], said: &RequestText| {
         let left = &mut unknown[usize::from(said.is_tool())];
         let may = *left > 0;
         *left = left.saturating_sub(1);
@@ -160,8 +160,8 @@ fn result(block: &Value) -> Option<&Value> {
     inner.or_else(response).map(|content| content.unwrap_or(&Value::Null))
 }
 
-fn tool(content: Option<&Value>) -> Option<Said> {
-    Said::known(&words(&text_of(content?)), true)
+fn tool(content: Option<&Value>) -> Option<RequestText> {
+    RequestText::known(&words(&text_of(content?)), true)
 }
 
 /// The whole text of a content: a string, blocks with `text`, or Gemini's `output` and `error`.
@@ -197,14 +197,14 @@ mod tests {
     use super::*;
     use crate::tokens::Counter;
 
-    fn ours(messages: &[Value]) -> Vec<Said> {
+    fn ours(messages: &[Value]) -> Vec<RequestText> {
         let messages = messages
             .iter()
             .map(|message| HostMessage::parse(&message.to_string(), Counter::default()));
-        messages.filter_map(|message| Said::of_message(&message, None)).collect()
+        messages.filter_map(|message| RequestText::of_message(&message, None)).collect()
     }
 
-    fn theirs(request: &Value) -> Vec<Said> {
+    fn theirs(request: &Value) -> Vec<RequestText> {
         messages(request).unwrap().iter().flat_map(said_in).collect()
     }
 
@@ -331,12 +331,12 @@ mod tests {
         }
     }
 
-    fn any_said() -> impl Strategy<Value = Said> {
+    fn any_said() -> impl Strategy<Value = RequestText> {
         prop_oneof![
-            "[ab]".prop_map(|text| Said::User(Hash::of(text))),
-            "[ab]".prop_map(|text| Said::Tool(Hash::of(text))),
-            Just(Said::UnknownUser),
-            Just(Said::UnknownTool),
+            "[ab]".prop_map(|text| RequestText::User(Hash::of(text))),
+            "[ab]".prop_map(|text| RequestText::Tool(Hash::of(text))),
+            Just(RequestText::UnknownUser),
+            Just(RequestText::UnknownTool),
         ]
     }
 
@@ -352,8 +352,8 @@ mod tests {
         fn without_unknown_texts_only_equal_lists_say_the_same(
             one in prop::collection::vec(any_said(), 0..4), other in prop::collection::vec(any_said(), 0..4),
         ) {
-            let known = |list: Vec<Said>| -> Vec<Said> {
-                list.into_iter().filter(Said::is_known).collect()
+            let known = |list: Vec<RequestText>| -> Vec<RequestText> {
+                list.into_iter().filter(RequestText::is_known).collect()
             };
             let (one, other) = (known(one), known(other));
             prop_assert_eq!(says_the_same(&one, &other), one == other);

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::host::{HostCall, HostMessage};
+use super::host::{HostMessage, HostToolCall};
 use base::harness::is_given_paths_only;
 use base::object::Hash;
 use session::{Withheld, WithheldReason};
@@ -13,7 +13,7 @@ const MARK_START: &str = "[withheld: ";
 impl HostMessage {
     /// Replaces the message's text with a placeholder. `calls`: its calls, without their text.
     #[must_use]
-    pub fn withhold(&self, reason: WithheldReason, calls: Vec<HostCall>) -> Self {
+    pub fn withhold(&self, reason: WithheldReason, calls: Vec<HostToolCall>) -> Self {
         let withheld = Withheld {
             reason,
             digest: self.digest().clone(),
@@ -26,14 +26,14 @@ impl HostMessage {
         placeholder
     }
 
-    fn placeholder(&self, withheld: &Withheld, calls: &[HostCall]) -> Value {
+    fn placeholder(&self, withheld: &Withheld, calls: &[HostToolCall]) -> Value {
         let Withheld { reason, digest, bytes, .. } = withheld;
         let line = format!("[withheld: {}, {bytes} bytes, SHA-256 {digest}]", reason.as_str());
         let mut message = Map::from_iter([("role".to_owned(), json!(self.key.role))]);
         if self.key.role == "bashExecution" {
             message.insert("output".into(), json!(line));
         } else {
-            let calls = calls.iter().map(|HostCall { id, tool, args }| {
+            let calls = calls.iter().map(|HostToolCall { id, tool, args }| {
                 json!({ "type": "toolCall", "id": id, "name": tool, "arguments": args })
             });
             let text = json!({ "type": "text", "text": line });
@@ -121,10 +121,10 @@ mod tests {
         ] {
             let given = HostMessage::parse(raw, Counter::Bundled);
             let stays = |text: &str| text == ".env";
-            let calls = given
-                .calls
-                .iter()
-                .map(|call| HostCall { args: without_text(&call.args, &stays), ..call.clone() });
+            let calls = given.calls.iter().map(|call| HostToolCall {
+                args: without_text(&call.args, &stays),
+                ..call.clone()
+            });
             let held = given.withhold(WithheldReason::Excluded, calls.collect());
             assert!(!format!("{held:?}").contains(SECRET), "{held:?}");
             assert_eq!(

@@ -7,7 +7,8 @@ use super::first_sight::{as_parts, split_activated, split_read};
 use super::lines_index::MIN_BLOCK_LINES;
 use base::object::{Hash, ObjectId};
 use session::{
-    LineRange, Part, Piece, Session, Showing, Shows, Subject, Treatment, join_pieces, uncut_lines,
+    LineRange, Piece, ReadPart, Session, Showing, Shows, Subject, Treatment, join_pieces,
+    uncut_lines,
 };
 
 /// The lines that stand at a message under a treatment: lines of the file or object that it shows,
@@ -86,7 +87,7 @@ pub fn repair_references(
 }
 
 /// Whether a part of a read is shown here, or still stands in the message it refers to.
-fn still_stands(part: &Part, places: &[(u64, LineRange)]) -> bool {
+fn still_stands(part: &ReadPart, places: &[(u64, LineRange)]) -> bool {
     let Some(place) = part.stands_at else { return true };
     let there = places.iter().filter(|(at, _)| *at == place).map(|(_, range)| *range);
     part.range.without(&there.collect::<Vec<_>>()).is_empty()

@@ -13,7 +13,7 @@ use std::time::Duration;
 use config::Settings;
 use context::tokens::{self, Counter};
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
-use live::{CallInfo, Files, HostList, LiveSession, OpenSession, Transformed};
+use live::{CallInfo, HostList, LiveSession, OpenSession, ToolFiles, Transformed};
 use serde_json::{Value, json};
 use store::Store;
 use tempfile::TempDir;
@@ -66,7 +66,7 @@ impl Host {
             settings: Settings::default(),
             filesystem_id: "0123456789abcdef".into(),
             counter: Counter::default(),
-            files: Files::default(),
+            files: ToolFiles::default(),
             images: false,
             confined: None,
             asks_to_compact: false,

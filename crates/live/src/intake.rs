@@ -31,7 +31,7 @@ use super::{Notice, OpenSession};
 use base::error::Result;
 use base::object::Hash;
 use context::evidence::Evidence;
-use context::host::{HostCall, HostMessage};
+use context::host::{HostMessage, HostToolCall};
 use session::{
     Event, HostEntry, HostMatch, Listed, MessageKind, Note, PassingMessage, ResultFact, Rewrite,
     Session, Treatment, VOLATILE_CHANGES, match_host_list, opening, said,
@@ -51,7 +51,7 @@ pub(super) struct Intake {
 /// A call that waits for its result.
 #[derive(Debug, Clone, PartialEq)]
 struct PendingCall {
-    call: HostCall,
+    call: HostToolCall,
     /// What the model wrote alongside it.
     said: Arc<str>,
     /// Position in the chat of the answer that makes it.
@@ -397,7 +397,7 @@ fn newest_of<'a>(id: &str, calls: impl Iterator<Item = (u64, &'a str)>) -> Optio
 /// The calls of an answer, with what the model wrote alongside them.
 fn pending_calls(message: &HostMessage, answer: u64) -> Vec<PendingCall> {
     let said: Arc<str> = message.said().join("\n").into();
-    let pending = |call: &HostCall| {
+    let pending = |call: &HostToolCall| {
         let (call, said) = (call.clone(), Arc::clone(&said));
         PendingCall { call, said, answer, closed_at: None, title: None }
     };

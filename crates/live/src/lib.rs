@@ -44,7 +44,7 @@ pub use self::session::{
     AtCall, Commit, Continuation, LiveSession, LiveStatus, Pins, RunningShown,
 };
 pub use self::tools::Wanted;
-pub use self::workspace::{CheckProgress, Files, FinishedToolCall, Reconciled};
+pub use self::workspace::{CheckProgress, FinishedToolCall, Reconciled, ToolFiles};
 use ::session::Session as State;
 use config::{Layout, Settings};
 use context::tokens::Counter;
@@ -68,7 +68,7 @@ pub struct OpenSession {
     /// How tokens are counted; the default in live use.
     pub counter: Counter,
     /// Where the files are that the session's tools touch.
-    pub files: Files,
+    pub files: ToolFiles,
     /// Whether the host's tools may answer with images. If so, `activate` can bring an image back,
     /// and images leave together with the text next to them.
     pub images: bool,
@@ -96,6 +96,6 @@ impl OpenSession {
     /// How long one look at a file may wait. A replay's own files are as near as its memory, so it
     /// waits for them without limit, which spares a thread for every look.
     fn look_deadline(&self) -> Option<Duration> {
-        (self.files != Files::Elsewhere).then(|| self.settings.look_deadline())
+        (self.files != ToolFiles::Elsewhere).then(|| self.settings.look_deadline())
     }
 }

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 pub use self::check::CheckProgress;
 pub(super) use self::disk::Disk;
-pub use self::disk::Files;
+pub use self::disk::ToolFiles;
 pub(crate) use self::disk::is_temporary;
 use self::met::Met;
 use self::moves::Stood;

@@ -17,7 +17,7 @@ use super::tree::Tree;
 use base::error::Result;
 use base::harness::{Call, FileAccess, Patched, has_line_numbers, without_notice};
 use base::object::locate_slice;
-use context::host::{HostCall, HostMessage};
+use context::host::{HostMessage, HostToolCall};
 use context::tokens::Counter;
 use live::model_tools::Tool;
 use live::{FinishedToolCall, LiveSession};
@@ -53,7 +53,7 @@ pub(super) struct Facts {
     pub(super) tree: Tree,
     snapshots: Option<Snapshots>,
     /// Calls without a result, by ID.
-    open: HashMap<String, HostCall>,
+    open: HashMap<String, HostToolCall>,
     /// Tool calls since they were last taken.
     calls: ToolCalls,
 }
@@ -112,7 +112,7 @@ impl Facts {
         let known = self.lay_after(&call, &message, request)?;
         self.calls.unknown_files += u64::from(known == Known::NotAFile);
         self.calls.possible_changes += u64::from(known == Known::NotOthers && stands);
-        let HostCall { id, tool, args } = call;
+        let HostToolCall { id, tool, args } = call;
         let (is_error, text) = (message.is_error, message.text().into_owned());
         live.record_tool_call(&FinishedToolCall { call: id, tool, args, is_error, text })
     }
@@ -141,7 +141,7 @@ impl Facts {
     /// Restores the files as of the end of a call.
     fn lay_after(
         &mut self,
-        call: &HostCall,
+        call: &HostToolCall,
         message: &HostMessage,
         request: usize,
     ) -> Result<Known> {
@@ -266,7 +266,7 @@ impl Facts {
 
 /// Makes a call to one of our own tools, unless it failed. Returns whether the answer equals the
 /// transcript's.
-fn answers_alike(live: &mut LiveSession, call: &HostCall, message: &HostMessage) -> bool {
+fn answers_alike(live: &mut LiveSession, call: &HostToolCall, message: &HostMessage) -> bool {
     let tool = Tool::ALL.into_iter().find(|tool| tool.name() == call.tool);
     let Some(tool) = tool.filter(|_| !message.is_error) else { return true };
     tool.repeat(live, &call.id, &call.args).is_ok_and(|answer| answer.text == message.text())

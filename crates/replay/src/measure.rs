@@ -17,10 +17,10 @@ pub mod side;
 use std::sync::Arc;
 
 use self::message::MeasuredMessage;
-use self::needs::Needs;
+use self::needs::TranscriptNeeds;
 use self::plain::PlainHost;
 use self::request::{PartChange, RequestKinds, RequestPart};
-use self::side::{Moment, Side, SideCall, Terms};
+use self::side::{MeasuredSide, Moment, SideCall, Terms};
 use super::play::{Played, PlayedChange, PlayedRequest};
 use config::Prices;
 use context::tokens::Counter;
@@ -51,8 +51,8 @@ pub struct Measuring {
 #[derive(Debug)]
 pub struct Measure {
     terms: Terms,
-    ours: Side,
-    plain: Side,
+    ours: MeasuredSide,
+    plain: MeasuredSide,
     host: PlainHost,
     /// Index of the answer to the previous call.
     answered: Option<usize>,
@@ -60,7 +60,7 @@ pub struct Measure {
 
 /// A measured call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
+pub struct MeasuredSides {
     /// Our side.
     pub ours: SideCall,
     /// The plain host's.
@@ -78,7 +78,7 @@ impl Measure {
         for (message, hidden) in parsed.iter_mut().zip(hidden) {
             message.units += hidden * counter.units_per_token();
         }
-        let needs = Needs::find(&parsed);
+        let needs = TranscriptNeeds::find(&parsed);
         let given: Vec<Arc<RequestPart>> = parsed
             .into_iter()
             .map(|message| Arc::new(RequestPart::given(message, &needs)))
@@ -86,14 +86,14 @@ impl Measure {
         let terms = Terms { prices: measuring.prices.clone(), counter, needs, given };
         let units = |tokens: u64| tokens * counter.units_per_token();
         let host_units = units(measuring.host_tokens);
-        let plain = Side::new(&terms, host_units);
-        let ours = Side::new(&terms, host_units + units(measuring.overhead_tokens));
+        let plain = MeasuredSide::new(&terms, host_units);
+        let ours = MeasuredSide::new(&terms, host_units + units(measuring.overhead_tokens));
         let host = PlainHost::new(counter, host_units, measuring.window_tokens);
         Self { terms, ours, plain, host, answered: None }
     }
 
     /// Measures a call that the session made.
-    pub fn call(&mut self, played: &Played) -> Measured {
+    pub fn call(&mut self, played: &Played) -> MeasuredSides {
         let changes = played.changes.iter().map(|change| self.part_change(change)).collect();
         let terms = &self.terms;
         let needs = &terms.needs.calls[played.call];
@@ -106,7 +106,7 @@ impl Measure {
         let moment = Moment { compaction_cost: played.compaction_cost, ..moment };
         let ours = self.ours.call(terms, changes, moment);
         self.answered = Some(played.before);
-        Measured { ours, plain, kinds: self.ours.request.kinds }
+        MeasuredSides { ours, plain, kinds: self.ours.request.kinds }
     }
 
     fn part_change(&self, change: &PlayedChange) -> PartChange {
@@ -174,7 +174,7 @@ mod tests {
         }]
     }
 
-    fn second_call(prices: &str, seconds: i64, changes: Vec<PlayedChange>) -> Measured {
+    fn second_call(prices: &str, seconds: i64, changes: Vec<PlayedChange>) -> MeasuredSides {
         let mut measure = Measure::new(&session(seconds), &measuring(prices), &[]);
         let first = measure.call(&played(0, 1, grown(0, &[0])));
         assert!(first.ours.cached.abs() < 1e-9, "nothing is cached at the first call");

@@ -24,7 +24,9 @@ use context::ledger::RESERVED_TOKENS;
 use context::tokens::Counter;
 use context::view::{HostEdit, Inserted, read_edits};
 use context::window::most_tokens;
-use live::{CallInfo, Files, HostList, LiveSession, Notice, OpenSession, Transformed, hazards_of};
+use live::{
+    CallInfo, HostList, LiveSession, Notice, OpenSession, ToolFiles, Transformed, hazards_of,
+};
 use session::{SUMMARY_TOKENS, Session};
 use store::Store;
 
@@ -181,7 +183,7 @@ impl<'a> Host<'a> {
             settings: Settings { mounts: vec![facts.tree.mount()], ..playing.settings.clone() },
             filesystem_id: FILESYSTEM.into(),
             counter: playing.counter,
-            files: Files::Elsewhere,
+            files: ToolFiles::Elsewhere,
             images: true,
             confined: None,
             asks_to_compact: true,

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use self::counted::{Counted, RecordedReport};
 use super::facts::ToolCalls;
-use super::measure::Measured;
-use super::measure::faults::Fault;
+use super::measure::MeasuredSides;
+use super::measure::faults::FaultyCall;
 use super::measure::side::SideCall;
 use super::options::Replaying;
 use super::transcript::{Counts, Transcript};
@@ -46,7 +46,7 @@ pub struct ReplayBill {
 /// Calls with faults.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Faults {
+pub struct FaultyCalls {
     /// Calls with a fault.
     pub raw: u64,
     /// Number of these that lack a line of an output with fewer than two origins.
@@ -68,7 +68,7 @@ pub struct Foreseen {
     /// Epochs after the first.
     pub epochs: u64,
     /// Faults. Foresight fetches content again where that is cheaper than keeping it.
-    pub faults: Faults,
+    pub faults: FaultyCalls,
 }
 
 /// The cost with perfect foresight, over all transcripts.
@@ -162,9 +162,9 @@ pub struct FileReport {
     /// Compactions by the plain host.
     pub plain_compactions: u64,
     /// Our faults.
-    pub faults: Faults,
+    pub faults: FaultyCalls,
     /// The plain host's faults.
-    pub plain_faults: Faults,
+    pub plain_faults: FaultyCalls,
     /// Tool calls, and those that a live session might have treated differently.
     #[serde(default)]
     pub tool_calls: ToolCalls,
@@ -238,9 +238,9 @@ pub struct Sum {
     /// Compactions by the plain host.
     pub plain_compactions: u64,
     /// Our faults.
-    pub faults: Faults,
+    pub faults: FaultyCalls,
     /// The plain host's faults.
-    pub plain_faults: Faults,
+    pub plain_faults: FaultyCalls,
     /// Tool calls, and those that a live session might have treated differently.
     #[serde(default)]
     pub tool_calls: ToolCalls,
@@ -323,9 +323,9 @@ impl FileReport {
     }
 
     /// Adds a call.
-    pub fn add(&mut self, measured: Measured, contents: Contents, notices: &[Notice]) {
+    pub fn add(&mut self, measured: MeasuredSides, contents: Contents, notices: &[Notice]) {
         let call = self.calls;
-        let Measured { ours, plain, .. } = measured;
+        let MeasuredSides { ours, plain, .. } = measured;
         let compacted = plain.compaction > 0.0;
         self.epochs.extend(notices.iter().filter_map(|notice| epoch(call, notice)));
         let (recorded, answer) = (None, None);
@@ -444,8 +444,8 @@ impl Pair {
     }
 }
 
-impl Faults {
-    fn count(&mut self, fault: Option<&Fault>) {
+impl FaultyCalls {
+    fn count(&mut self, fault: Option<&FaultyCall>) {
         let Some(fault) = fault else { return };
         self.raw += 1;
         self.strict += u64::from(fault.strict);
@@ -496,7 +496,7 @@ mod tests {
 
     fn file(calls: u64, ours: f64, plain: f64) -> FileReport {
         let bill = ReplayBill { ours, plain, ratio: ratio(ours, plain) };
-        let faults = Faults { raw: 1, strict: 1, own_words: 0, cost: 2.0 };
+        let faults = FaultyCalls { raw: 1, strict: 1, own_words: 0, cost: 2.0 };
         FileReport {
             calls,
             bill,
@@ -516,7 +516,7 @@ mod tests {
         assert_eq!((sum.files, sum.left_out, sum.calls), (4, 1, 134));
         assert!((sum.bill.ratio - 0.7).abs() < 1e-9, "{:?}", sum.bill);
         assert!((sum.median - 0.5).abs() < 1e-9 && (sum.worst - 0.9).abs() < 1e-9);
-        assert_eq!(sum.faults, Faults { raw: 3, strict: 3, own_words: 0, cost: 6.0 });
+        assert_eq!(sum.faults, FaultyCalls { raw: 3, strict: 3, own_words: 0, cost: 6.0 });
     }
 
     #[test]
@@ -527,11 +527,12 @@ mod tests {
 
     #[test]
     fn a_fault_is_billed_and_counted() {
-        let fault = Fault { lines: 1, strict: true, own_words: true, sources: vec![3], cost: 5.0 };
+        let fault =
+            FaultyCall { lines: 1, strict: true, own_words: true, sources: vec![3], cost: 5.0 };
         let side =
             |fault| SideCall { tokens: 100.0, cached: 80.0, cost: 30.0, compaction: 7.0, fault };
         let mut report = FileReport::default();
-        let call = Measured {
+        let call = MeasuredSides {
             ours: side(Some(fault)),
             plain: side(None),
             kinds: crate::measure::request::RequestKinds::default(),
@@ -539,9 +540,9 @@ mod tests {
         report.add(call.clone(), Contents::default(), &[]);
         let started =
             Notice::EpochStarted { epoch: 1, reason: "r".into(), collapsed: 2, freed_tokens: 9 };
-        report.add(Measured { ours: side(None), ..call }, Contents::default(), &[started]);
+        report.add(MeasuredSides { ours: side(None), ..call }, Contents::default(), &[started]);
         assert!((report.bill.ours - 65.0).abs() < 1e-9 && (report.bill.plain - 60.0).abs() < 1e-9);
-        assert_eq!(report.faults, Faults { raw: 1, strict: 1, own_words: 1, cost: 5.0 });
+        assert_eq!(report.faults, FaultyCalls { raw: 1, strict: 1, own_words: 1, cost: 5.0 });
         assert_eq!((report.compactions, report.plain_compactions), (2, 2));
         assert_eq!(
             report.epochs,

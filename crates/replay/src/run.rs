@@ -3,7 +3,7 @@
 use super::dump::Dump;
 use super::hosts::play_host;
 use super::measure::message::MeasuredMessage;
-use super::measure::{Measure, Measured, Measuring};
+use super::measure::{Measure, MeasuredSides, Measuring};
 use super::options::{Replaying, Sender};
 use super::play::{Played, answers, play, play_foreseen};
 use super::recorded::{Follows, Recorded};
@@ -131,7 +131,7 @@ fn measuring(replaying: &Replaying, overhead_tokens: u64) -> Measuring {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
-fn contents(measured: &Measured, measuring: &Measuring) -> Contents {
+fn contents(measured: &MeasuredSides, measuring: &Measuring) -> Contents {
     let tokens = |units: u64| units as f64 / measuring.counter.units_per_token() as f64;
     Contents {
         fixed: (measuring.host_tokens + measuring.overhead_tokens) as f64,

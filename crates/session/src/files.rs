@@ -14,7 +14,7 @@ const TOLD_BEFORE_USE: u32 = 2;
 
 /// Versions of the files of a session.
 #[derive(Debug, Clone, Default)]
-pub struct Files {
+pub struct FileVersions {
     by_id: HashMap<ObjectId, Versions>,
     /// The new object of each moved file, until another file is met at the old path.
     moved: HashMap<ObjectId, ObjectId>,
@@ -65,7 +65,7 @@ impl Versions {
     }
 }
 
-impl Files {
+impl FileVersions {
     /// Applies a file event; returns whether it brought a new version.
     ///
     /// `stands`: whether text of the file stands in the window. If not, the model need not be told

@@ -6,7 +6,7 @@ use base::object::{Hash, ObjectId};
 
 /// Lines of an object that must stand.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldLines {
     /// The object.
     pub object: ObjectId,
     /// `content_hash` of the version that has the lines.
@@ -44,7 +44,7 @@ pub enum Why {
     },
 }
 
-impl Held {
+impl HeldLines {
     /// Whether these lines and others of the same object are held as one.
     pub(super) fn is_joined_by(&self, other: &Self) -> bool {
         let are_alike = matches!(

@@ -50,9 +50,9 @@ pub use dollars::Dollars;
 pub use event::{Cause, Event, FileEvent, NotedText, Opened, Rewrite, ShownResult};
 pub use excerpt::{Piece, join_pieces, uncut_lines};
 pub use faults::{FaultKind, FaultSum, Faults};
-pub use files::Files;
+pub use files::FileVersions;
 pub use folds::Folds;
-pub use held::{Extent, Held, Why};
+pub use held::{Extent, HeldLines, Why};
 pub use host_call::{HostCall, HostCalls, HostSums};
 pub use index::{IndexEntry, SessionIndex, Subject};
 pub use lines::{
@@ -60,7 +60,7 @@ pub use lines::{
 };
 pub use links::Links;
 pub use matching::{HostEntry, HostMatch, Listed, answer_of, match_host_list};
-pub use measured::{Measured, MeasuredSizes, Weighed};
+pub use measured::{MeasuredSizes, ReportedRatios, Weighed};
 pub use message::{
     Activation, Cut, Gap, MessageKey, MessageKind, Numbering, OWN_PREFIX, OWN_TOOLS, OutputClass,
     RequestKey, ResultFact, Shows, Within, is_own_tool,
@@ -77,7 +77,7 @@ pub use report::{ReportKind, Reported};
 pub use sets::{Active, ActiveView, Known, Sets};
 pub use showings::Showing;
 pub use state::{Asked, Effect, Ended, LeftSums, MemoryChange, Note, Requests, Sent, Session};
-pub use treatment::{Fold, Part, Treatment};
+pub use treatment::{Fold, ReadPart, Treatment};
 pub use usage::UsageProblem;
 
 /// For serde: skips counts of 0.

@@ -29,7 +29,7 @@ const POSSIBLE: RangeInclusive<f64> = 0.2..=4.0;
 
 /// What the reports on one model tell of the messages of a chat.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Measured {
+pub struct ReportedRatios {
     model: Option<String>,
     /// The provider's count of system prompt and tools divided by ours, once a report told it.
     front: Option<f64>,
@@ -64,7 +64,7 @@ pub(super) struct New {
     pub(super) is_result: bool,
 }
 
-impl Measured {
+impl ReportedRatios {
     /// Whether a report told of this model.
     pub fn knows(&self, model: Option<&str>) -> bool {
         self.front.is_some() && self.model.as_deref() == model
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn what_another_branch_measured_is_forgotten() {
         let new = |at| New { at, tokens: 100, is_result: true };
-        let mut measured = Measured::default();
+        let mut measured = ReportedRatios::default();
         measured.called(Some(waiting(1, 0, 1_000, &[new(3)])));
         measured.reported(1, 1_000);
         measured.called(Some(waiting(2, 1_000, 1_100, &[new(4)])));
@@ -210,8 +210,8 @@ mod tests {
     }
 
     /// What is known after a first call of 1,000 tokens, of which the provider counts 1,100.
-    fn begun() -> Measured {
-        let mut measured = Measured::default();
+    fn begun() -> ReportedRatios {
+        let mut measured = ReportedRatios::default();
         measured.called(Some(waiting(1, 0, 1_000, &[said(0, 300)])));
         assert!(!measured.knows(None));
         measured.reported(1, 1_100);

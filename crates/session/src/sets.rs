@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::held::{Held, Why};
+use super::held::{HeldLines, Why};
 use super::lines::{LineMap, LineRange, merge_ranges};
 use base::object::{Hash, ObjectId};
 
@@ -64,7 +64,7 @@ pub struct Sets {
     active: BTreeMap<u64, Active>,
     activations: HashMap<ObjectId, u64>,
     /// What must stand, the newest decision last.
-    pub held: Vec<Held>,
+    pub held: Vec<HeldLines>,
     deactivated: HashSet<ObjectId>,
     /// Objects taken out of the pool and not brought back.
     indexed_only: HashSet<ObjectId>,
@@ -78,7 +78,7 @@ impl Sets {
     }
 
     /// What must stand, to be changed as the objects change.
-    pub(super) fn held_mut(&mut self) -> impl Iterator<Item = &mut Held> {
+    pub(super) fn held_mut(&mut self) -> impl Iterator<Item = &mut HeldLines> {
         self.held.iter_mut()
     }
 
@@ -159,8 +159,8 @@ impl Sets {
     }
 
     /// From now on this must stand, with what of the same object had to before.
-    pub(super) fn hold(&mut self, held: Held) {
-        let same = |other: &Held| other.is_joined_by(&held);
+    pub(super) fn hold(&mut self, held: HeldLines) {
+        let same = |other: &HeldLines| other.is_joined_by(&held);
         let before = self.held.iter().position(same).map(|place| self.held.remove(place));
         self.held.push(match before {
             Some(before) => held.joined(&before),
@@ -174,8 +174,8 @@ impl Sets {
     }
 
     /// These need not stand any longer. Returns whether a pin was among them.
-    pub(super) fn release(&mut self, is_it: impl Fn(&Held) -> bool) -> bool {
-        let pins = |held: &[Held]| held.iter().filter(|held| held.why == Why::Pinned).count();
+    pub(super) fn release(&mut self, is_it: impl Fn(&HeldLines) -> bool) -> bool {
+        let pins = |held: &[HeldLines]| held.iter().filter(|held| held.why == Why::Pinned).count();
         let before = pins(&self.held);
         self.held.retain(|held| !is_it(held));
         pins(&self.held) < before
@@ -303,7 +303,7 @@ mod tests {
         };
         sets.activate(&a, ActiveView::Whole, 1);
         sets.discover(&b);
-        sets.hold(Held::for_tests("a"));
+        sets.hold(HeldLines::for_tests("a"));
         sets.leave_pool(&a);
         assert_eq!(
             (pool(&sets), sets.is_active(&a), sets.is_pinned(&a)),
@@ -342,7 +342,7 @@ mod tests {
         let a = ObjectId::new("a");
         let mut sets = Sets::default();
         sets.activate(&a, ActiveView::Whole, 1);
-        sets.hold(Held::for_tests("a"));
+        sets.hold(HeldLines::for_tests("a"));
         sets.deactivate(&a);
         assert!(!sets.is_active(&a) && !sets.is_pinned(&a) && sets.is_deactivated(&a));
         sets.activate(&a, ActiveView::Whole, 1);
@@ -355,7 +355,7 @@ mod tests {
         let mut sets = Sets::default();
         sets.activate(&b, lines(7, 9), 1);
         sets.activate(&a, lines(1, 5), 1);
-        sets.hold(Held::for_tests("a"));
+        sets.hold(HeldLines::for_tests("a"));
         sets.discover(&c);
         sets.move_object(&a, &b, None);
         let active: Vec<_> = sets.active().collect();

@@ -42,12 +42,12 @@ use super::chat::Chat;
 use super::event::{Cause, Event, FileEvent, Opened, Rewrite};
 use super::excerpt;
 use super::faults::FaultKind;
-use super::files::Files;
+use super::files::FileVersions;
 use super::folds::{Folds, can_carry};
 use super::held::Why;
 use super::index::{SessionIndex, Subject};
 use super::links::Links;
-use super::measured::Measured;
+use super::measured::ReportedRatios;
 use super::message::{Activation, MessageKind, OutputClass, ResultFact, Shows};
 use super::needs::{LATE_STEPS, Needs};
 use super::places::ChatPlace;
@@ -112,7 +112,7 @@ pub struct Session {
     compacted: Vec<Handle>,
     showings: Showings,
     edited: BTreeMap<ObjectId, u32>,
-    files: Files,
+    files: FileVersions,
     links: Links,
     /// Tokens of answers by our own tools since the newest call.
     coming_tokens: u64,
@@ -131,7 +131,7 @@ pub struct Session {
     calls: u64,
     sent: Option<Sent>,
     bill: Bill,
-    measured: Measured,
+    measured: ReportedRatios,
     requests: Requests,
     branches: Branches,
     plain_compactions: PlainCompactions,

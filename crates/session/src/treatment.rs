@@ -26,7 +26,7 @@ pub enum Treatment {
     /// A read of lines that partly stand in the window already.
     Reread {
         /// The requested lines, in order.
-        parts: Vec<Part>,
+        parts: Vec<ReadPart>,
     },
     /// The current text of a file. It follows the host's own text if that is not text of the file
     /// (`edit`, `write`).
@@ -60,7 +60,7 @@ pub struct Fold {
 
 /// One part of a read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct ReadPart {
     /// The lines.
     pub range: LineRange,
     /// Position of the message in which the lines stand; `None` if they are shown here.

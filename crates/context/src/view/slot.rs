@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::host::HostMessage;
-use crate::payload::Said;
+use crate::payload::RequestText;
 use crate::tokens::Counter;
 use base::object::Hash;
 use session::{Note, SlotRecord};
@@ -25,7 +25,7 @@ pub struct Slot {
     /// Its tokens.
     pub tokens: u64,
     /// What the provider's request should say here.
-    pub said: Option<Said>,
+    pub said: Option<RequestText>,
 }
 
 impl Slot {
@@ -37,7 +37,7 @@ impl Slot {
             }
             None => (message.digest().clone(), message.tokens()),
         };
-        let said = Said::of_message(message, content.as_deref());
+        let said = RequestText::of_message(message, content.as_deref());
         let record = SlotRecord::Chat { chat: at, content, folded: None };
         Self { record, host: Some(index), message: None, content: None, digest, tokens, said }
     }
@@ -70,7 +70,7 @@ impl Slot {
     /// A message of our own.
     pub fn of_ours(record: SlotRecord, message: String, counter: Counter) -> Self {
         let parsed = HostMessage::parse(&message, counter);
-        let (tokens, said) = (parsed.tokens(), Said::of_message(&parsed, None));
+        let (tokens, said) = (parsed.tokens(), RequestText::of_message(&parsed, None));
         let digest = Hash::of(&message);
         Self { record, host: None, digest, message: Some(message), content: None, tokens, said }
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use base::harness::{Call, command_line};
 use context::deeds::{brief, brief_of_change, brief_of_inner};
-use context::host::{HostCall, HostMessage};
+use context::host::{HostMessage, HostToolCall};
 use context::last_words::last_words;
 use session::{RequestKey, ResultFact, Shows};
 
@@ -17,7 +17,7 @@ const ARGS_CHARS: usize = 80;
 
 /// What a call asked for, in a few words; without any text that must not be stored, or that the
 /// lines of a file show anyway.
-pub(super) fn brief_of(call: &HostCall, fact: &ResultFact, message: &HostMessage) -> String {
+pub(super) fn brief_of(call: &HostToolCall, fact: &ResultFact, message: &HostMessage) -> String {
     if message.withheld.is_some() || matches!(fact.shows, Shows::File { .. }) {
         return String::new();
     }

@@ -5,13 +5,13 @@ use std::collections::HashSet;
 use super::Ingest;
 use base::harness::{Call, ToolKind};
 use base::object::ObjectId;
-use context::host::{HostCall, HostMessage};
+use context::host::{HostMessage, HostToolCall};
 use context::log_layout::Texts;
 use session::{Event, FaultKind, Showing};
 
 impl Ingest<'_> {
     /// Records that an edit failed whose lines had left. `at`: position of its result.
-    pub(super) fn note_failed_edit(&mut self, at: u64, call: &HostCall, message: &HostMessage) {
+    pub(super) fn note_failed_edit(&mut self, at: u64, call: &HostToolCall, message: &HostMessage) {
         let asked = Call::new(&call.tool, &call.args);
         let (ToolKind::Edit, true, Some(path)) = (asked.kind(), message.is_error, asked.path())
         else {

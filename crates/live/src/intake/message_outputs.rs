@@ -9,7 +9,7 @@ use super::instructions::called_skill;
 use super::{Ingest, Ingested, PendingCall};
 use base::error::Result;
 use config::Instructions;
-use context::host::{COMMAND_ROLE, HostCall, HostMessage};
+use context::host::{COMMAND_ROLE, HostMessage, HostToolCall};
 use context::pasted::{Pasted, pasted_files};
 use session::{Event, Treatment, Within};
 
@@ -45,7 +45,7 @@ impl Ingest<'_> {
         let Some(found) = self.output_in(message) else { return Ok(()) };
         let Found { tool, args, title, within, .. } = &found;
         let alone = found.alone(message);
-        let call = HostCall { id: String::new(), tool: (*tool).to_owned(), args: args.clone() };
+        let call = HostToolCall { id: String::new(), tool: (*tool).to_owned(), args: args.clone() };
         let title = Some(title.clone());
         let pending = PendingCall { call, said: "".into(), answer: at, closed_at: None, title };
         let Ingested { mut fact, version, .. } = self.examine(pending, &alone, at)?;

@@ -7,7 +7,7 @@ use super::Ingest;
 use crate::request::ListTail;
 use base::error::Result;
 use config::Layout;
-use context::evidence::Needs;
+use context::evidence::AnswerNeeds;
 use context::host::HostMessage;
 use session::{ChatMessage, Event, MessageKind, NEWEST_STEPS, Session};
 
@@ -27,7 +27,7 @@ impl Ingest<'_> {
             let at = state.chat().own_window[place];
             let Some(index) = state.chat().index_of(at) else { continue };
             let volatile = state.chat().get(at).is_some_and(ChatMessage::is_volatile);
-            let Needs { outputs, words } = match list.get(index) {
+            let AnswerNeeds { outputs, words } = match list.get(index) {
                 _ if volatile => evidence.pass(),
                 Some(message) => evidence.take(at, message, held(state, at, message).as_deref()),
                 None => {

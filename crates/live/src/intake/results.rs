@@ -14,7 +14,7 @@ use base::error::Result;
 use base::harness::Call;
 use base::object::{Hash, ObjectId, Slice, canonical_json, locate_slice};
 use context::deeds;
-use context::host::{HostCall, HostMessage};
+use context::host::{HostMessage, HostToolCall};
 use context::log_layout::{Texts, headed_lines};
 use context::output_class::output_class;
 use session::{
@@ -132,7 +132,7 @@ impl Ingest<'_> {
     /// exactly. Its images are those of the object.
     fn activated(
         &self,
-        call: &HostCall,
+        call: &HostToolCall,
         message: &HostMessage,
     ) -> Result<(Shows, Option<ContentFrom>)> {
         let text = message.text();
@@ -166,7 +166,7 @@ impl Ingest<'_> {
     /// text; that the model changed a file; else its own text.
     fn shown(
         &mut self,
-        call: &HostCall,
+        call: &HostToolCall,
         message: &HostMessage,
     ) -> Result<(Shows, Option<ContentFrom>)> {
         let own = (Shows::Own, None);
@@ -205,7 +205,7 @@ impl Ingest<'_> {
     /// in what is on disk now. `None` if the output is not exactly these lines.
     fn shell_read(
         &mut self,
-        call: &HostCall,
+        call: &HostToolCall,
         message: &HostMessage,
         shown: &ShownFile,
     ) -> Result<Option<(Shows, Option<ContentFrom>)>> {
@@ -251,7 +251,7 @@ impl Ingest<'_> {
     /// ran, else what is on disk now.
     fn touched_versions(
         &mut self,
-        call: &HostCall,
+        call: &HostToolCall,
         message: &HostMessage,
         cause: Cause,
         path: &Path,

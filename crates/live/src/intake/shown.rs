@@ -11,7 +11,7 @@ use base::object::{Hash, render_slice};
 use config::Layout;
 use context::content::{Images, with_text};
 use context::first_sight::{self, FirstOutput, Previews, as_parts};
-use context::host::{HostCall, HostMessage};
+use context::host::{HostMessage, HostToolCall};
 use context::log_layout::{Texts, excerpt_text, reread_text};
 use session::{Event, ShownResult, Treatment};
 
@@ -85,7 +85,7 @@ impl Ingest<'_> {
     /// How the host was told to show a result before its message came in.
     pub(super) fn shown_before(
         &self,
-        call: &HostCall,
+        call: &HostToolCall,
         message: &HostMessage,
         at: u64,
     ) -> Option<ShownResult> {

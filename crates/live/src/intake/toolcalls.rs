@@ -14,7 +14,7 @@ use base::harness::Call;
 use base::object::{Envelope, Hash, ObjectId, ObjectType, Payload};
 use context::content::images_of;
 use context::deeds::shown_brief;
-use context::host::{HostCall, HostMessage};
+use context::host::{HostMessage, HostToolCall};
 use session::{Event, RequestKey, ResultFact, Shows};
 
 impl Ingest<'_> {
@@ -43,7 +43,7 @@ impl Ingest<'_> {
     }
 
     /// Stages the toolcall of a call without a result: status `fail`, null content.
-    pub(super) fn put_unanswered(&mut self, call: &HostCall, at: u64) -> Result<()> {
+    pub(super) fn put_unanswered(&mut self, call: &HostToolCall, at: u64) -> Result<()> {
         let mut fact = blank_fact(&call.tool, RequestKey::of(""));
         fact.ok = false;
         let message = HostMessage::parse("{}", self.options.counter);
@@ -54,7 +54,7 @@ impl Ingest<'_> {
     /// and time, by which the object is known.
     fn put(
         &mut self,
-        (call, title): (&HostCall, Option<&str>),
+        (call, title): (&HostToolCall, Option<&str>),
         content: Option<String>,
         fact: &mut ResultFact,
         message: &HostMessage,
@@ -122,7 +122,7 @@ impl Ingest<'_> {
     /// as a field.
     fn toolcall_id(
         &self,
-        call: &HostCall,
+        call: &HostToolCall,
         time: Option<i64>,
         fields: &mut Map<String, Value>,
     ) -> Result<ObjectId> {

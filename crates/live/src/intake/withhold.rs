@@ -21,7 +21,7 @@ use base::error::Result;
 use base::harness::shell::PathWord;
 use base::harness::{Call, ToolKind, command_line};
 use base::object::ObjectId;
-use context::host::{HostCall, HostMessage};
+use context::host::{HostMessage, HostToolCall};
 use context::placeholder::{attached_files, command_without_text, lacks_text, without_text};
 use redact::redact_text;
 use session::{WithheldReason, answer_of};
@@ -138,7 +138,7 @@ impl Withholding<'_> {
 
     fn judge(&self, message: &HostMessage) -> Result<Vec<JudgedCall>> {
         let calls = message.calls.iter();
-        let judged = |call: &HostCall| {
+        let judged = |call: &HostToolCall| {
             let names = self.names_in_call(call);
             let reason = self.call_reason(call, &names)?;
             let command = Judged::of(names);
@@ -153,7 +153,7 @@ impl Withholding<'_> {
         &self,
         message: &HostMessage,
         judged: &[JudgedCall],
-    ) -> Option<(WithheldReason, Vec<HostCall>)> {
+    ) -> Option<(WithheldReason, Vec<HostToolCall>)> {
         let mut found = None;
         let mut calls = message.calls.clone();
         for (call, judged) in calls.iter_mut().zip(judged) {
@@ -167,7 +167,7 @@ impl Withholding<'_> {
         found.map(|reason| (reason, calls))
     }
 
-    fn args_without_text(&self, call: &HostCall) -> Value {
+    fn args_without_text(&self, call: &HostToolCall) -> Value {
         let asked = Call::new(&call.tool, &call.args);
         let touched = asked.touches().into_iter().map(|touch| touch.path);
         let paths: Vec<&str> = touched.chain(asked.path()).collect();
@@ -278,14 +278,14 @@ impl Withholding<'_> {
         Ok(self.reason_in_output(message, &unknown))
     }
 
-    fn is_own(&self, call: &HostCall) -> bool {
+    fn is_own(&self, call: &HostToolCall) -> bool {
         self.journal.state().is_own_tool(&call.tool)
     }
 
     /// Why a call's input or output must not be stored. Lists of paths show no text of files.
     fn call_reason(
         &self,
-        call: &HostCall,
+        call: &HostToolCall,
         commands: &[NamesInCommand],
     ) -> Result<Option<WithheldReason>> {
         let (asked, disk) = (Call::new(&call.tool, &call.args), &self.workspace.disk);
@@ -320,7 +320,7 @@ impl Withholding<'_> {
     }
 
     /// The names in a call's command or program: unknown tools may run commands too.
-    fn names_in_call(&self, call: &HostCall) -> Vec<NamesInCommand> {
+    fn names_in_call(&self, call: &HostToolCall) -> Vec<NamesInCommand> {
         let (asked, disk) = (Call::new(&call.tool, &call.args), &self.workspace.disk);
         if !disk.excludes_any() || self.is_own(call) {
             return Vec::new();

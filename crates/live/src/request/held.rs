@@ -13,7 +13,7 @@ use context::held::Budgets;
 use context::log_layout::{Texts, counted_of, headed_lines};
 use context::view::Slot;
 use context::window::Marks;
-use session::{Ended, Event, Held, LineRange, Note, NotedText, SlotRecord, Subject, Why};
+use session::{Ended, Event, HeldLines, LineRange, Note, NotedText, SlotRecord, Subject, Why};
 
 /// A pinned object that has no room.
 pub(super) struct LeftOut {
@@ -36,7 +36,7 @@ impl LayOut<'_> {
         let carrier = self.carrier(anew);
         let mut budgets = Budgets::of(marks, self.options.settings.instruction_tokens);
         let mut left_out = Vec::new();
-        let newest_first: Vec<Held> =
+        let newest_first: Vec<HeldLines> =
             self.journal.state().sets().held.iter().rev().cloned().collect();
         for held in newest_first {
             let missing = self.journal.state().missing(&held);
@@ -83,7 +83,7 @@ impl LayOut<'_> {
     /// The pins of which these slots do not show everything (`pools`).
     pub(super) fn pins_without(&self, slots: &[Slot]) -> Vec<LeftOut> {
         let pins = self.journal.state().sets().held.iter().filter(|held| held.why == Why::Pinned);
-        let shows = |slot: &Slot, held: &Held| match &slot.record {
+        let shows = |slot: &Slot, held: &HeldLines| match &slot.record {
             SlotRecord::Active { active, ranges, .. } if *active == held.object => {
                 ranges.is_empty() || held.ranges.iter().all(|of| of.without(ranges).is_empty())
             }
@@ -94,7 +94,11 @@ impl LayOut<'_> {
     }
 
     /// The note with missing lines of what must stand; `None` if the store no longer holds them.
-    fn note_of(&self, held: &Held, ranges: Vec<LineRange>) -> Result<Option<(String, NotedText)>> {
+    fn note_of(
+        &self,
+        held: &HeldLines,
+        ranges: Vec<LineRange>,
+    ) -> Result<Option<(String, NotedText)>> {
         let (object, version) = (held.object.clone(), held.version.clone());
         let text = match self.journal.text(&object, &version) {
             Ok(text) => text,
@@ -109,7 +113,7 @@ impl LayOut<'_> {
     }
 
     /// Handle and name of what must stand, in our words.
-    fn name_of(&self, held: &Held) -> Result<Option<(Handle, String)>> {
+    fn name_of(&self, held: &HeldLines) -> Result<Option<(Handle, String)>> {
         let state = self.journal.state();
         let Some(entry) = state.index().of_version(&held.object, &held.version) else {
             return Ok(None);

@@ -14,7 +14,7 @@ use crate::recorded::{apply_edits, slots_of};
 use base::error::Result;
 use base::object::{Hash, canonical_json};
 use context::host::HostMessage;
-use context::payload::{self, Said};
+use context::payload::{self, RequestText};
 use context::tokens::Counter;
 use context::view::{record_key, recorded, replacements};
 use session::{Event, PayloadRecord, Session, SlotRecord, WithheldReason};
@@ -108,8 +108,9 @@ impl Request {
     /// Whether a request's messages differ from those of the view. After a restart there is none to
     /// compare with.
     fn was_changed(&self, list: &[Value]) -> bool {
-        let ours: Vec<Said> = self.view.slots.iter().filter_map(|slot| slot.said.clone()).collect();
-        let theirs: Vec<Said> = list.iter().flat_map(payload::said_in).collect();
+        let ours: Vec<RequestText> =
+            self.view.slots.iter().filter_map(|slot| slot.said.clone()).collect();
+        let theirs: Vec<RequestText> = list.iter().flat_map(payload::said_in).collect();
         !self.view.slots.is_empty() && !payload::says_the_same(&ours, &theirs)
     }
 
@@ -121,7 +122,7 @@ impl Request {
         list: &[Value],
         is_excluded: impl Fn(&HostMessage) -> bool,
     ) -> Vec<SlotRecord> {
-        let ours: HashSet<Said> =
+        let ours: HashSet<RequestText> =
             self.view.slots.iter().filter_map(|slot| slot.said.clone()).collect();
         let hides = state.window().any(|(_, message)| message.withheld);
         let slot = |message: &Value| {

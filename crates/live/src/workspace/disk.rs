@@ -24,7 +24,7 @@ use source::{FileReading, FileState, Location, Namespace};
 
 /// Where the files are that a session's tools touch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Files {
+pub enum ToolFiles {
     /// On this machine: they are read, and looked at before each call. With the settings `mounts`
     /// and `sandbox`, only mapped files.
     #[default]
@@ -36,7 +36,7 @@ pub enum Files {
     Elsewhere,
 }
 
-impl Files {
+impl ToolFiles {
     /// The filesystems that a session's agent sees.
     ///
     /// # Errors
@@ -183,7 +183,7 @@ impl Disk {
     /// on this machine even if the agent is in a sandbox; then only the folder for temporary files
     /// is trusted, as any other path may be the sandbox's.
     pub(crate) fn read_host_file(&self, path: &Path, max_bytes: u64) -> Option<FileState> {
-        let is_elsewhere = self.options.files == Files::Elsewhere;
+        let is_elsewhere = self.options.files == ToolFiles::Elsewhere;
         if max_bytes == 0 || !path.is_absolute() || self.excludes_name(path) || is_elsewhere {
             return None;
         }
@@ -386,7 +386,7 @@ impl Disk {
 
     /// Whether this process cannot open a file and knows it only from tool reports.
     pub(crate) fn is_known_by_reports(&self, location: &Location) -> bool {
-        self.options.files != Files::Elsewhere && location.open.is_none()
+        self.options.files != ToolFiles::Elsewhere && location.open.is_none()
     }
 
     /// The event of a file that was not read.

@@ -6,7 +6,7 @@
 use super::check::{CheckProgress, Differing};
 use super::finding::Finding;
 use super::reach::record_reach;
-use super::{Files, Looked, Workspace};
+use super::{Looked, ToolFiles, Workspace};
 use crate::journal::Journal;
 use base::error::Result;
 use base::object::{AsOf, ObjectId, Timestamp};
@@ -95,7 +95,8 @@ impl Workspace {
 
     /// Plans the check, if the session knows files from before.
     pub(crate) fn plan_check(&mut self, journal: &Journal) -> Result<()> {
-        if self.options.files != Files::Elsewhere && !journal.state().index().entries.is_empty() {
+        if self.options.files != ToolFiles::Elsewhere && !journal.state().index().entries.is_empty()
+        {
             self.reconcile = Due::Yes;
             let written = journal.store.get(journal.session_id(), AsOf::Latest)?;
             let written = written.map_or(Timestamp(0), |version| version.system_time);

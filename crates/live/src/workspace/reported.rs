@@ -8,7 +8,7 @@ use crate::journal::Journal;
 use base::error::Result;
 use base::harness::{Call, has_line_numbers, without_notice};
 use base::object::{Hash, ObjectId, locate_slice};
-use context::host::{HostCall, HostMessage};
+use context::host::{HostMessage, HostToolCall};
 use context::log_layout::Texts;
 use session::{Cause, Subject};
 use source::{Location, Told};
@@ -39,7 +39,7 @@ impl Workspace {
         &self,
         journal: &mut Journal,
         location: &Location,
-        call: &HostCall,
+        call: &HostToolCall,
         message: &HostMessage,
     ) -> Result<Option<(ObjectId, Vec<Hash>)>> {
         // If there are several texts, their arrangement in the file is unknown.

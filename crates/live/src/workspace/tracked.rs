@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::{Files, Workspace};
+use super::{ToolFiles, Workspace};
 use crate::Notice;
 use crate::journal::Journal;
 use base::error::Result;
@@ -55,7 +55,7 @@ impl Workspace {
     /// # Errors
     /// `FILE` if the system provides no thread.
     pub(crate) fn track(&mut self, journal: &Journal, options: TrackerOptions) -> Result<()> {
-        if self.options.files == Files::Elsewhere {
+        if self.options.files == ToolFiles::Elsewhere {
             return Ok(());
         }
         let namespace = self.disk.namespace.clone();

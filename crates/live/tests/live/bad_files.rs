@@ -17,7 +17,7 @@ use config::{Exclude, Settings};
 use context::tokens::Counter;
 use live::model_tools::Tool;
 use live::{
-    CallInfo, Files, FinishedToolCall, HostList, LiveSession, OpenSession, Transformed, Wanted,
+    CallInfo, FinishedToolCall, HostList, LiveSession, OpenSession, ToolFiles, Transformed, Wanted,
 };
 use serde_json::{Value, json};
 use session::Subject;
@@ -53,7 +53,7 @@ impl Agent {
             settings,
             filesystem_id: "fs".into(),
             counter: Counter::default(),
-            files: Files::Here,
+            files: ToolFiles::Here,
             images: false,
             confined: None,
             asks_to_compact: false,

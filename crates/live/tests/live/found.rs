@@ -4,7 +4,7 @@
 use base::object::{AsOf, ObjectId};
 use config::{Layout, Settings};
 use context::tokens;
-use live::{Files, FinishedToolCall, LiveSession, OpenSession, Wanted};
+use live::{FinishedToolCall, LiveSession, OpenSession, ToolFiles, Wanted};
 use serde_json::{Value, json};
 use session::Subject;
 use store::{ForgetOptions, RelationKind};
@@ -168,7 +168,7 @@ fn shell_tools_of_other_hosts_are_recognized_by_name() {
 #[test]
 fn a_session_with_remote_files_reads_no_local_file() {
     let (host, output) = with_files(Settings::default(), 3);
-    let options = OpenSession { files: Files::Elsewhere, ..host.options() };
+    let options = OpenSession { files: ToolFiles::Elsewhere, ..host.options() };
     let options = OpenSession { host_session: "elsewhere".into(), ..options };
     let mut live = LiveSession::open(host.store.clone(), options).unwrap();
     for (tool, args) in [

@@ -13,8 +13,8 @@ use context::host_compaction::{CompactionAnswer, HostCompaction, Reason};
 use context::tokens::Counter;
 use context::view::{Inserted, apply_edits, read_edits};
 use live::{
-    CallInfo, Files, FinishedToolCall, HostList, LiveSession, Notice, OpenSession, RunningShown,
-    Transformed, Wanted, replay_call,
+    CallInfo, FinishedToolCall, HostList, LiveSession, Notice, OpenSession, RunningShown,
+    ToolFiles, Transformed, Wanted, replay_call,
 };
 use serde_json::{Value, json};
 use store::{Store, doctor};
@@ -543,7 +543,7 @@ fn options(folder: &TempDir, settings: &Settings, name: &str) -> OpenSession {
         settings: settings.clone(),
         filesystem_id: "fs".into(),
         counter: Counter::default(),
-        files: Files::default(),
+        files: ToolFiles::default(),
         images: false,
         confined: None,
         asks_to_compact: false,

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use base::object::{AsOf, Envelope, Nickname, ObjectId, ObjectType, Source};
 use config::{MountMapping, Settings};
-use live::{CheckProgress, Files, LiveSession, Notice, OpenSession, Wanted};
+use live::{CheckProgress, LiveSession, Notice, OpenSession, ToolFiles, Wanted};
 use serde_json::json;
 use source::read_file;
 use store::Version;
@@ -458,7 +458,7 @@ fn opening_and_closing_a_session_changes_nothing() {
 fn a_resume_checks_files_in_the_container_but_not_elsewhere() {
     let mut host = reading();
     host.live.close().unwrap();
-    for (files, is_due) in [(Files::InContainer, true), (Files::Elsewhere, false)] {
+    for (files, is_due) in [(ToolFiles::InContainer, true), (ToolFiles::Elsewhere, false)] {
         let options = OpenSession { files, ..host.options() };
         let other = LiveSession::open(host.store.clone(), options).unwrap();
         assert_eq!(other.is_reconcile_due(), is_due, "{files:?}");

@@ -6,7 +6,7 @@ use std::path::Path;
 use base::object::{AsOf, ObjectId};
 use config::{Layout, Settings};
 use context::tokens::Counter;
-use live::{CallInfo, Files, HostList, LiveSession, OpenSession, Wanted, replay_call};
+use live::{CallInfo, HostList, LiveSession, OpenSession, ToolFiles, Wanted, replay_call};
 use serde_json::{Value, json};
 use session::{Shows, Treatment};
 use store::{ForgetOptions, ImportOptions, Store};
@@ -410,7 +410,7 @@ fn a_session_of_an_earlier_release_renders_and_continues() {
         settings,
         filesystem_id: "fs".into(),
         counter: Counter::default(),
-        files: Files::Elsewhere,
+        files: ToolFiles::Elsewhere,
         images: false,
         confined: None,
         asks_to_compact: false,

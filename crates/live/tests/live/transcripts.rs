@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use base::object::Hash;
 use config::Settings;
 use context::tokens::Counter;
-use live::{CallInfo, Files, HostList, LiveSession, OpenSession, Transformed, replay_call};
+use live::{CallInfo, HostList, LiveSession, OpenSession, ToolFiles, Transformed, replay_call};
 use serde_json::{Value, json};
 use store::{SearchQuery, Store, StorePart};
 
@@ -135,7 +135,7 @@ fn open(store: &Store, name: &str) -> LiveSession {
         settings: Settings::default(),
         filesystem_id: "fs".into(),
         counter: Counter::default(),
-        files: Files::Elsewhere,
+        files: ToolFiles::Elsewhere,
         images: false,
         confined: None,
         asks_to_compact: false,

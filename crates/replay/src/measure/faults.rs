@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::needs::{Need, Needs};
+use super::needs::{Need, TranscriptNeeds};
 use super::request::MeasuredRequest;
 
 /// Tokens of a call that asks for missing content.
@@ -17,7 +17,7 @@ const COMMON_ORIGINS: usize = 2;
 /// A call whose request lacked something that the model needed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Fault {
+pub struct FaultyCall {
     /// Number of missing lines.
     pub lines: u64,
     /// Whether one of them comes from an output and has fewer than two origins.
@@ -35,13 +35,13 @@ pub struct Fault {
 /// Prices are those of reading and writing a token. `request_tokens`: the whole request, including
 /// system prompt and tools. `size_tokens`: size of a message of the transcript.
 pub fn fault(
-    needs: &Needs,
+    needs: &TranscriptNeeds,
     call: &[Need],
     request: &MeasuredRequest,
     (read, write): (f64, f64),
     request_tokens: f64,
     size_tokens: &dyn Fn(usize) -> f64,
-) -> Option<Fault> {
+) -> Option<FaultyCall> {
     let is_missing = |need: &&Need| !request.holds(need.line, &needs.lines[need.line].text);
     let missing: Vec<&Need> = call.iter().filter(is_missing).collect();
     if missing.is_empty() {
@@ -50,7 +50,7 @@ pub fn fault(
     let sources: BTreeSet<usize> = missing.iter().map(|need| need.source).collect();
     let shown: f64 = sources.iter().map(|at| size_tokens(*at).min(MAX_SOURCE_TOKENS)).sum();
     let is_strict = |need: &Need| !need.said && needs.lines[need.line].origins < COMMON_ORIGINS;
-    Some(Fault {
+    Some(FaultyCall {
         lines: missing.len() as u64,
         strict: missing.iter().any(|need| is_strict(need)),
         own_words: missing.iter().any(|need| need.said),
@@ -71,12 +71,12 @@ mod tests {
     use crate::measure::request::{PartChange, RequestPart};
     use context::tokens::Counter;
 
-    fn needs(origins: &[usize]) -> Needs {
+    fn needs(origins: &[usize]) -> TranscriptNeeds {
         let line = |(index, origins): (usize, &usize)| NeededLine {
             text: format!("line {index} {}", "=".repeat(30)),
             origins: *origins,
         };
-        let mut needs = Needs::default();
+        let mut needs = TranscriptNeeds::default();
         needs.lines.extend(origins.iter().enumerate().map(line));
         needs
     }
@@ -85,7 +85,7 @@ mod tests {
         Need { line, source, said, shown_again: None }
     }
 
-    fn of(needs: &Needs, call: &[Need], shown: &str) -> Option<Fault> {
+    fn of(needs: &TranscriptNeeds, call: &[Need], shown: &str) -> Option<FaultyCall> {
         let json = serde_json::json!({ "role": "user", "content": shown }).to_string();
         let part = RequestPart::given(MeasuredMessage::parse(&json, Counter::Characters), needs);
         let mut request = MeasuredRequest::new(Counter::Characters, needs);

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::message::{MeasuredMessage, Speaker};
-use super::needs::Needs;
+use super::needs::TranscriptNeeds;
 use context::deeds;
 
 /// The calls that need each message. The message is an output with lines that neither the model nor
@@ -13,7 +13,7 @@ use context::deeds;
 /// `shown_again`: whether such words are also a need of the latest output that shows them after
 /// that. One of the two is enough, but neither can tell whether the other will stand.
 pub fn needed(messages: &[MeasuredMessage], shown_again: bool) -> HashMap<usize, Vec<usize>> {
-    let needs = Needs::find(messages);
+    let needs = TranscriptNeeds::find(messages);
     let mut by_person: HashSet<usize> = HashSet::new();
     let mut found: HashMap<usize, Vec<usize>> = HashMap::new();
     let mut calls = needs.calls.iter().enumerate();

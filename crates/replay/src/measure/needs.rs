@@ -13,7 +13,7 @@ const PATH_ARGUMENTS: [&str; 3] = ["path", "file_path", "filePath"];
 /// A line in an answer of the model that comes from an earlier message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Need {
-    /// Index of the line in [`Needs::lines`].
+    /// Index of the line in [`TranscriptNeeds::lines`].
     pub line: usize,
     /// Index of the source: the latest message with the line that a person or the model wrote, or
     /// otherwise the latest output.
@@ -26,7 +26,7 @@ pub struct Need {
 
 /// All needs of a transcript.
 #[derive(Debug, Default)]
-pub struct Needs {
+pub struct TranscriptNeeds {
     /// Each line that is ever needed.
     pub lines: Vec<NeededLine>,
     /// The needs of each call, in order.
@@ -51,7 +51,7 @@ struct Held {
     origins: HashSet<usize>,
 }
 
-impl Needs {
+impl TranscriptNeeds {
     /// Finds the needs of a transcript.
     pub fn find(messages: &[MeasuredMessage]) -> Self {
         let origins = origins(messages);
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn the_source_is_the_latest_output_until_somebody_said_it() {
         let line = line("a");
-        let found = Needs::find(&messages(&[
+        let found = TranscriptNeeds::find(&messages(&[
             answers("x", &format!("  {line}\nmore")),
             answers("y", &line),
             says("assistant", &format!("{line}\n{line}")),
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn a_new_line_or_one_inside_a_longer_line_is_no_need() {
         let line = line("a");
-        let found = Needs::find(&messages(&[
+        let found = TranscriptNeeds::find(&messages(&[
             answers("x", &format!("12: {line}")),
             says("assistant", &format!("{line}\nshort")),
             says("user", "short"),
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn lines_of_arguments_are_needed_and_said() {
         let line = line("a");
-        let found = Needs::find(&messages(&[
+        let found = TranscriptNeeds::find(&messages(&[
             answers("x", &line),
             asks("1", &json!({ "edits": [{ "old": format!("x\n\t{line}\n") }] })),
             says("assistant", &line),
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn origins_are_paths_else_arguments_over_the_whole_transcript() {
         let (first, second, third) = (line("a"), line("b"), line("c"));
-        let found = Needs::find(&messages(&[
+        let found = TranscriptNeeds::find(&messages(&[
             asks("1", &json!({ "path": "p", "offset": 1 })),
             answers("1", &format!("{first}\n{second}")),
             asks("2", &json!({ "path": "p", "offset": 9 })),

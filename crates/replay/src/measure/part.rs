@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use super::message::{MeasuredMessage, MeasuredPiece, Speaker};
-use super::needs::Needs;
+use super::needs::TranscriptNeeds;
 use super::request::{RequestKinds, RequestPart};
 
 impl RequestPart {
     /// A message of the transcript as it is.
-    pub fn given(message: MeasuredMessage, needs: &Needs) -> Self {
+    pub fn given(message: MeasuredMessage, needs: &TranscriptNeeds) -> Self {
         let mut kinds = RequestKinds::default();
         *kinds.of(message.speaker()) = message.units;
         Self::new(message, kinds, needs)
@@ -16,7 +16,11 @@ impl RequestPart {
 
     /// A message of the transcript with changed content. Lines of the given message keep their
     /// kind; all others count as reference.
-    pub fn changed(message: MeasuredMessage, given: &MeasuredMessage, needs: &Needs) -> Self {
+    pub fn changed(
+        message: MeasuredMessage,
+        given: &MeasuredMessage,
+        needs: &TranscriptNeeds,
+    ) -> Self {
         let known: HashSet<&str> =
             given.pieces.iter().flat_map(|piece| piece.text.split('\n')).collect();
         let foreign: u64 = message
@@ -31,7 +35,7 @@ impl RequestPart {
     }
 
     /// One of our own messages.
-    pub fn ours(message: MeasuredMessage, needs: &Needs) -> Self {
+    pub fn ours(message: MeasuredMessage, needs: &TranscriptNeeds) -> Self {
         let kinds = RequestKinds { reference: message.units, ..RequestKinds::default() };
         Self::new(message, kinds, needs)
     }
@@ -41,7 +45,7 @@ impl RequestPart {
         Self { number: message.number(), message, kinds, lines: Vec::new() }
     }
 
-    fn new(message: MeasuredMessage, kinds: RequestKinds, needs: &Needs) -> Self {
+    fn new(message: MeasuredMessage, kinds: RequestKinds, needs: &TranscriptNeeds) -> Self {
         let lines = message.lines().filter_map(|line| needs.line(line)).collect();
         Self { number: message.number(), message, kinds, lines }
     }

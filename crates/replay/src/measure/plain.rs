@@ -94,14 +94,14 @@ impl PlainHost {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::needs::Needs;
+    use crate::measure::needs::TranscriptNeeds;
 
     /// A message of this many tokens, including its role.
     fn part(role: &str, tokens: usize) -> Arc<RequestPart> {
         let text = "x".repeat(tokens * 4 - role.len());
         let json = serde_json::json!({ "role": role, "content": text }).to_string();
         let message = MeasuredMessage::parse(&json, Counter::Characters);
-        Arc::new(RequestPart::given(message, &Needs::default()))
+        Arc::new(RequestPart::given(message, &TranscriptNeeds::default()))
     }
 
     fn host(window: Option<u64>) -> PlainHost {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use memchr::memmem::Finder;
 
 use super::message::MeasuredMessage;
-use super::needs::Needs;
+use super::needs::TranscriptNeeds;
 use context::tokens::Counter;
 use session::{Prefix, extended};
 
@@ -76,7 +76,7 @@ pub struct MeasuredRequest {
 
 impl MeasuredRequest {
     /// An empty request.
-    pub fn new(counter: Counter, needs: &Needs) -> Self {
+    pub fn new(counter: Counter, needs: &TranscriptNeeds) -> Self {
         let standing = vec![0; needs.lines.len()];
         let (parts, ends, prefixes) = (Vec::new(), Vec::new(), Vec::new());
         Self { counter, parts, ends, prefixes, kinds: RequestKinds::default(), standing }
@@ -183,20 +183,20 @@ mod tests {
     use super::*;
 
     /// A tool result; its role takes 10 characters.
-    fn part(text: &str, needs: &Needs) -> Arc<RequestPart> {
+    fn part(text: &str, needs: &TranscriptNeeds) -> Arc<RequestPart> {
         let content = json!([{ "type": "text", "text": text }]);
         let json = json!({ "role": "toolResult", "content": content }).to_string();
         Arc::new(RequestPart::given(MeasuredMessage::parse(&json, Counter::Characters), needs))
     }
 
-    fn change(at: usize, remove: usize, texts: &[&str], needs: &Needs) -> PartChange {
+    fn change(at: usize, remove: usize, texts: &[&str], needs: &TranscriptNeeds) -> PartChange {
         let insert = texts.iter().map(|text| part(text, needs)).collect();
         PartChange { at, remove, insert }
     }
 
     #[test]
     fn a_request_that_grew_shares_all_of_the_one_before() {
-        let needs = Needs::default();
+        let needs = TranscriptNeeds::default();
         let mut request = MeasuredRequest::new(Counter::Characters, &needs);
         let apply = |request: &mut MeasuredRequest, changes| request.apply(changes);
         assert_eq!(
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_change_shares_all_before_the_first_different_character() {
-        let needs = Needs::default();
+        let needs = TranscriptNeeds::default();
         let mut request = MeasuredRequest::new(Counter::Characters, &needs);
         request.apply(vec![change(0, 0, &["abc", "defg", "h"], &needs)]);
         let shared = request.apply(vec![change(1, 1, &["dexx"], &needs)]);
@@ -229,7 +229,7 @@ mod tests {
         let answer = json!({ "role": "assistant", "content": line }).to_string();
         let given = json!({ "role": "user", "content": line }).to_string();
         let parse = |json: &str| MeasuredMessage::parse(json, Counter::Characters);
-        let needs = Needs::find(&[parse(&given), parse(&answer)]);
+        let needs = TranscriptNeeds::find(&[parse(&given), parse(&answer)]);
         for (text, holds) in [
             (line.to_owned(), true),
             (format!("  {line}  \nx"), true),
@@ -252,7 +252,7 @@ mod tests {
         fn changes_lead_to_what_a_request_made_anew_has(
             edits in proptest::collection::vec((0_usize..8, 0_usize..4, "[ab]{0,4}"), 1..12),
         ) {
-            let needs = Needs::default();
+            let needs = TranscriptNeeds::default();
             let mut request = MeasuredRequest::new(Counter::Characters, &needs);
             let mut texts: Vec<String> = Vec::new();
             for (at, remove, letters) in edits {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::faults::{Fault, fault};
-use super::needs::{Need, Needs};
+use super::faults::{FaultyCall, fault};
+use super::needs::{Need, TranscriptNeeds};
 use super::request::{MeasuredRequest, PartChange, RequestPart, Shared};
 use config::{Input, Prices};
 use context::tokens::Counter;
@@ -20,7 +20,7 @@ pub struct Terms {
     /// How tokens are counted.
     pub counter: Counter,
     /// The needs of the transcript.
-    pub needs: Needs,
+    pub needs: TranscriptNeeds,
     /// The messages of the transcript.
     pub given: Vec<Arc<RequestPart>>,
 }
@@ -40,7 +40,7 @@ pub struct Moment<'a> {
 
 /// One side.
 #[derive(Debug)]
-pub struct Side {
+pub struct MeasuredSide {
     fixed_units: u64,
     /// Its newest request.
     pub request: MeasuredRequest,
@@ -60,10 +60,10 @@ pub struct SideCall {
     /// The part of `cost` caused by the host's compaction before it; 0 if there was none.
     pub compaction: f64,
     /// What was missing, if anything.
-    pub fault: Option<Fault>,
+    pub fault: Option<FaultyCall>,
 }
 
-impl Side {
+impl MeasuredSide {
     /// A side before its first call. `fixed_units`: size of system prompt and tools.
     pub fn new(terms: &Terms, fixed_units: u64) -> Self {
         let request = MeasuredRequest::new(terms.counter, &terms.needs);

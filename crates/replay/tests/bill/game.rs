@@ -12,7 +12,7 @@ use config::{Input, PriceSetting, PriceTable, Prices, Settings};
 use context::host::HostMessage;
 use context::tokens::Counter;
 use context::view::{Inserted, apply_edits, read_edits};
-use live::{CallInfo, Files, HostList, LiveSession, OpenSession, Transformed, Wanted};
+use live::{CallInfo, HostList, LiveSession, OpenSession, ToolFiles, Transformed, Wanted};
 use replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
 use serde_json::{Value, json};
 use store::Store;
@@ -109,7 +109,7 @@ impl Game {
             settings: settings.clone(),
             filesystem_id: "game".into(),
             counter: COUNTER,
-            files: Files::Elsewhere,
+            files: ToolFiles::Elsewhere,
             images: false,
             confined: None,
             asks_to_compact: false,

@@ -7,7 +7,7 @@ use base::object::{AsOf, ObjectId};
 use config::{Layout, Prices, Settings};
 use context::tokens::Counter;
 use flate2::read::MultiGzDecoder;
-use live::{CallInfo, Files, HostList, LiveSession, OpenSession, Transformed};
+use live::{CallInfo, HostList, LiveSession, OpenSession, ToolFiles, Transformed};
 use replay::hosts::HostRule;
 use replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
 use replay::options::{Replaying, Sender};
@@ -218,7 +218,7 @@ fn a_replay_reads_no_file_of_this_machine() {
         settings: Settings::default(),
         filesystem_id: "fs".into(),
         counter: Counter::Characters,
-        files: Files::Elsewhere,
+        files: ToolFiles::Elsewhere,
         images: false,
         confined: None,
         asks_to_compact: false,

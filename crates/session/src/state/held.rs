@@ -5,7 +5,7 @@ use super::missed::ALL;
 use super::notes::Note;
 use crate::event::NotedText;
 use crate::excerpt::Piece;
-use crate::held::{Extent, Held, Why};
+use crate::held::{Extent, HeldLines, Why};
 use crate::index::Subject;
 use crate::lines::{LineRange, merge_ranges};
 use crate::message::{MessageKind, ResultFact};
@@ -42,7 +42,7 @@ impl Session {
             _ => Extent::Version,
         };
         let (object, version, ranges) = (object.clone(), version.clone(), ranges.to_vec());
-        self.sets.hold(Held { object, version, ranges, extent, tokens, why });
+        self.sets.hold(HeldLines { object, version, ranges, extent, tokens, why });
     }
 
     /// What a person or the model pinned.
@@ -58,7 +58,7 @@ impl Session {
     /// A file has a new version with this many lines: what is held of it are the same lines there.
     /// A pin whose lines are gone ends; instructions whose file is gone are not in force.
     pub(super) fn follow_held(&mut self, file: &ObjectId, version: &Hash, lines: Option<u64>) {
-        let is_of_file = |held: &Held| held.object == *file;
+        let is_of_file = |held: &HeldLines| held.object == *file;
         let Some(lines) = lines else {
             self.sets.release(|held| is_of_file(held) && held.why != Why::Pinned);
             return;
@@ -115,7 +115,7 @@ impl Session {
     }
 
     /// What of held lines does not stand in the window.
-    pub fn missing(&self, held: &Held) -> Vec<LineRange> {
+    pub fn missing(&self, held: &HeldLines) -> Vec<LineRange> {
         if self.are_in_a_message(held) {
             return Vec::new();
         }
@@ -131,7 +131,7 @@ impl Session {
 
     /// Whether a person's message of the window, or one of the host's own, has these instructions in
     /// its text.
-    fn are_in_a_message(&self, held: &Held) -> bool {
+    fn are_in_a_message(&self, held: &HeldLines) -> bool {
         let Why::Instructions { since } = held.why else { return false };
         let kind = self.chat.get(since).map(|message| &message.kind);
         matches!(kind, Some(MessageKind::User | MessageKind::Other))
@@ -204,7 +204,7 @@ impl Session {
 
     /// Positions in the window of the messages that hold text of held lines, and of those whose
     /// notes do.
-    pub fn places_held(&self, held: &Held) -> (Vec<u64>, Vec<u64>) {
+    pub fn places_held(&self, held: &HeldLines) -> (Vec<u64>, Vec<u64>) {
         let object = &held.object;
         let mut messages: Vec<u64> = self.showings(object).map(|showing| showing.at).collect();
         if matches!(

@@ -5,7 +5,7 @@ use super::Session;
 use crate::call_bill::{SUMMARY_TOKENS, Side};
 use crate::call_note::PlainCompaction;
 use crate::chat::ChatMessage;
-use crate::measured::{Measured, New, Waiting, Weighed};
+use crate::measured::{New, ReportedRatios, Waiting, Weighed};
 use crate::message::MessageKind;
 use crate::record::CallRecord;
 use crate::report::{ReportKind, Reported};
@@ -13,7 +13,7 @@ use config::{as_f64, scaled};
 
 impl Session {
     /// How many tokens of the provider's the messages have.
-    pub fn measured(&self) -> &Measured {
+    pub fn measured(&self) -> &ReportedRatios {
         &self.measured
     }
 

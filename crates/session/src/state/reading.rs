@@ -7,7 +7,7 @@ use super::{Asked, Effect, Sent, Session};
 use crate::absence::Amount;
 use crate::event::Opened;
 use crate::faults::Faults;
-use crate::files::Files;
+use crate::files::FileVersions;
 use crate::folds::{self, Folds};
 use crate::index::{IndexEntry, SessionIndex, Subject};
 use crate::links::Links;
@@ -343,7 +343,7 @@ impl Session {
     }
 
     /// What is known of files: versions, moves, what the model was told.
-    pub fn files(&self) -> &Files {
+    pub fn files(&self) -> &FileVersions {
         &self.files
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use base::object::ObjectId;
 use config::{MountMapping, Settings};
 use context::tokens::Counter;
-use live::{CallInfo, Files, FinishedToolCall, HostList, LiveSession, OpenSession};
+use live::{CallInfo, FinishedToolCall, HostList, LiveSession, OpenSession, ToolFiles};
 use serde_json::json;
 
 use crate::machine::{Machine, versions};
@@ -29,7 +29,7 @@ fn open(machine: &Machine, name: &str, agent: &str, here: &Path) -> LiveSession 
         settings: Settings { mounts: vec![mapping], track: false, ..Settings::default() },
         filesystem_id: format!("disk of {name}"),
         counter: Counter::default(),
-        files: Files::Here,
+        files: ToolFiles::Here,
         images: false,
         confined: None,
         asks_to_compact: false,
