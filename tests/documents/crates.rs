@@ -74,3 +74,36 @@ fn the_map_has_each_crate_with_the_crates_that_it_uses() {
         assert_eq!(listed, ours.collect(), "{name}");
     }
 }
+
+/// The public types below a folder, each with its file.
+fn public_types(folder: &Path, found: &mut Vec<(String, String)>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            public_types(&path, found);
+        } else if path.extension().is_some_and(|kind| kind == "rs") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let kinds = ["pub struct ", "pub enum ", "pub trait "];
+            let named = |line: &str| {
+                kinds.iter().find_map(|kind| Some(line.strip_prefix(kind)?.to_owned()))
+            };
+            for rest in text.lines().filter_map(named) {
+                let name = rest.split(|letter: char| !letter.is_alphanumeric()).next().unwrap();
+                found.push((name.to_owned(), path.display().to_string()));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_public_type_has_a_name_of_its_own() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates");
+    let mut found = Vec::new();
+    for name in crates().keys().filter(|name| !["palimpsest", "testing"].contains(&name.as_str())) {
+        public_types(&root.join(name).join("src"), &mut found);
+    }
+    assert!(found.len() > 300, "{}", found.len());
+    found.sort();
+    let twice: Vec<_> = found.windows(2).filter(|pair| pair[0].0 == pair[1].0).collect();
+    assert!(twice.is_empty(), "{twice:#?}");
+}
