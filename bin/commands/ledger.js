@@ -41,6 +41,9 @@ async function writeSums({ epochs, ...ledger }) {
   const hosts = hostCalls.calls > 0 ? `, ${hostCalls.calls} of them with the host's own messages` : "";
   const waiting = ledger.failedCalls - hostCalls.failed;
   const failed = waiting > 0 ? `, and ${waiting} failed` : "";
+  // Less shown at first, and repeats that were not.
+  const others = Math.round(ledger.savedOtherwise);
+  const otherwise = others === 0 ? "" : `, ${shownFigure(others)} of them without an epoch`;
   await write(
     pairs({
       calls: `${ledger.calls}${hosts}${failed}`,
@@ -63,7 +66,7 @@ async function writeSums({ epochs, ...ledger }) {
       ...(left.calls > 0 && {
         left: `${plural(left.calls, "call")} on other branches, cost ${uncached(left.cost)}; plain cost ${uncached(left.plainCost)}`,
       }),
-      saved: `${uncached(ledger.plainBill - ledger.bill)}, ${shownFigure(ledger.savedOtherwise)} of them not by epochs`,
+      saved: `${uncached(ledger.plainBill - ledger.bill)}${otherwise}`,
       reported:
         reported.calls === 0
           ? "nothing"
