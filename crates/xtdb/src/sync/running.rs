@@ -104,7 +104,7 @@ struct Work<'a> {
 
 impl<'a> Work<'a> {
     fn new(sharing: &'a Sharing) -> Self {
-        let lock = Lock { path: lock_path(sharing.local.path()), held: None };
+        let lock = Lock::beside(sharing.local.path(), "-sharing");
         Self { sharing, lock, sent: None, until_asked: 0, pause: FIRST_PAUSE }
     }
 
@@ -180,12 +180,17 @@ impl Sharing {
     }
 
     /// Sends what a session left that ended, for a program that does nothing else: tries for so long,
-    /// or until nothing waits. Another process that shares the store goes first.
+    /// or until nothing waits. Another process that shares the store goes first, and one such program
+    /// is enough for a store.
     ///
     /// # Errors
     /// As [`Self::push`], except that a server that does not answer is asked again.
     #[expect(clippy::disallowed_methods, reason = "it says how long to try")]
     pub fn finish(&self, limit: Duration) -> Result<()> {
+        let mut only = Lock::beside(self.local.path(), "-sending");
+        if !only.take() {
+            return Ok(());
+        }
         let mut work = Work::new(self);
         let began = Instant::now();
         while self.status()?.outbox > 0 && began.elapsed() < limit {
@@ -208,6 +213,16 @@ struct Lock {
 }
 
 impl Lock {
+    fn beside(store: &str, ending: &str) -> Self {
+        let path = Path::new(store);
+        let name = || {
+            let mut name = path.as_os_str().to_owned();
+            name.push(ending);
+            name.into()
+        };
+        Self { path: path.is_absolute().then(name), held: None }
+    }
+
     fn take(&mut self) -> bool {
         let Some(path) = &self.path else { return true };
         if self.held.is_none() {
@@ -223,15 +238,6 @@ impl Lock {
         }
         true
     }
-}
-
-fn lock_path(store: &str) -> Option<PathBuf> {
-    let path = Path::new(store);
-    path.is_absolute().then(|| {
-        let mut name = path.as_os_str().to_owned();
-        name.push("-sharing");
-        PathBuf::from(name)
-    })
 }
 
 /// The sharing of each store and server in this process, so that many sessions use the same one.
