@@ -6,7 +6,8 @@ use std::hash::Hash;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use similar::{Algorithm, TextDiff, capture_diff_slices};
+use similar::algorithms::{Capture, Compact, Replace, myers};
+use similar::group_diff_ops;
 pub use similar::{DiffOp, DiffTag};
 
 /// Most lines of both texts together to compare line by line. In longer texts, the changed middle
@@ -34,22 +35,26 @@ pub fn changed_fields(old: &Map<String, Value>, new: &Map<String, Value>) -> Vec
     names.into_iter().filter_map(field).collect()
 }
 
-/// Unified diff of two texts, split on `
-/// `, without the two header lines that name files; empty if they are equal. `\ No newline at end
-/// of file` follows a last line without one.
+/// Unified diff of two texts by lines, without the two header lines that name files; empty if they
+/// are equal. `\ No newline at end of file` follows a last line without one.
 ///
 /// The number of lines bounds the work, not time, so the result does not depend on the machine:
 /// beyond 200,000 lines in both texts together, everything between the equal start and end is one
 /// change.
 pub fn unified_diff(old: &str, new: &str, context_lines: usize) -> String {
-    let (old, new) = (split(old), split(new));
-    if old.len() + new.len() > MAX_LINES {
-        return whole_change(&old, &new, context_lines);
+    let (old, new): (Vec<&str>, Vec<&str>) =
+        (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
+    let is_long = old.len() + new.len() > MAX_LINES;
+    let changes = if is_long { changed_middle(&old, &new) } else { list_diff(&old, &new) };
+    hunks(changes, context_lines, &old, &new)
+}
+
+fn hunks(changes: Vec<DiffOp>, context_lines: usize, old: &[&str], new: &[&str]) -> String {
+    let mut text = String::new();
+    for hunk in group_diff_ops(changes, context_lines) {
+        write_hunk(&mut text, &hunk, old, new);
     }
-    let mut config = TextDiff::configure();
-    config.newline_terminated(true);
-    let diff = config.diff_slices(&old, &new);
-    diff.unified_diff().context_radius(context_lines).to_string()
+    text
 }
 
 /// How one list becomes another, by Myers' algorithm.
@@ -67,9 +72,11 @@ pub fn list_diff<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<DiffOp> {
     numbered_diff(old, new)
 }
 
-/// Of numbers alone, so that the algorithm is compiled once: it is large.
+/// Of numbers alone, and not by the name of an algorithm, so that one is compiled, once: it is large.
 fn numbered_diff(old: &[usize], new: &[usize]) -> Vec<DiffOp> {
-    capture_diff_slices(Algorithm::Myers, old, new)
+    let mut found = Compact::new(Replace::new(Capture::new()), old, new);
+    let Ok(()) = myers::diff(&mut found, old, 0..old.len(), new, 0..new.len());
+    found.into_inner().into_inner().into_ops()
 }
 
 /// Share of the characters that two words have in common, in their order: 0 to 1.
@@ -78,47 +85,47 @@ pub fn likeness(one: &str, other: &str) -> f32 {
     similar::diff_ratio(&list_diff(&one, &other), one.len(), other.len())
 }
 
-/// One hunk: the equal lines at both ends as context, everything between as removed and added.
-fn whole_change(old: &[&str], new: &[&str], context_lines: usize) -> String {
-    let same = |one: &[&str], other: &[&str]| -> usize {
-        one.iter().zip(other).take_while(|(one, other)| one == other).count()
-    };
-    let start = same(old, new);
+/// Everything between the equal start and the equal end as one change.
+fn changed_middle(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
+    let start = old.iter().zip(new).take_while(|(one, other)| one == other).count();
     let tail = old[start..].iter().rev().zip(new[start..].iter().rev());
     let end = tail.take_while(|(one, other)| one == other).count();
-    if start == old.len() && start == new.len() {
-        return String::new();
-    }
-    let before = start.saturating_sub(context_lines)..start;
-    let (removed, added) = (start..old.len() - end, start..new.len() - end);
-    let after = removed.end..(removed.end + context_lines).min(old.len());
-    let range = |changed: &std::ops::Range<usize>| {
-        let length = before.len() + changed.len() + after.len();
+    let (old_len, new_len) = (old.len() - start - end, new.len() - start - end);
+    let equal = |old_index, new_index, len| DiffOp::Equal { old_index, new_index, len };
+    let change = DiffOp::Replace { old_index: start, old_len, new_index: start, new_len };
+    let after = equal(old.len() - end, new.len() - end, end);
+    let parts = [(start, equal(0, 0, start)), (old_len + new_len, change), (end, after)];
+    parts.into_iter().filter(|(len, _)| *len > 0).map(|(_, part)| part).collect()
+}
+
+/// Writes one hunk, as in the unified format of POSIX `diff -u`.
+fn write_hunk(text: &mut String, hunk: &[DiffOp], old: &[&str], new: &[&str]) {
+    let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else { return };
+    let range = |first: usize, end: usize| match end - first {
         // An empty range is numbered by the line before it.
-        let first = if length == 0 { before.start } else { before.start + 1 };
-        if length == 1 { first.to_string() } else { format!("{first},{length}") }
+        0 => format!("{first},0"),
+        1 => (first + 1).to_string(),
+        length => format!("{},{length}", first + 1),
     };
-    let mut text = format!("@@ -{} +{} @@\n", range(&removed), range(&added));
-    let parts = [
-        (' ', &old[before.clone()]),
-        ('-', &old[removed.clone()]),
-        ('+', &new[added.clone()]),
-        (' ', &old[after.clone()]),
-    ];
-    for (sign, lines) in parts {
-        for line in lines {
-            text.push(sign);
+    let removed = range(first.old_range().start, last.old_range().end);
+    let added = range(first.new_range().start, last.new_range().end);
+    text.extend(["@@ -", &removed, " +", &added, " @@\n"]);
+    for change in hunk {
+        let (old, new) = (&old[change.old_range()], &new[change.new_range()]);
+        let parts = match change.tag() {
+            DiffTag::Equal => [(' ', old), (' ', &[])],
+            _ => [('-', old), ('+', new)],
+        };
+        for (sign, line) in
+            parts.iter().flat_map(|(sign, lines)| lines.iter().map(move |line| (sign, line)))
+        {
+            text.push(*sign);
             text.push_str(line);
             if !line.ends_with('\n') {
                 text.push_str("\n\\ No newline at end of file\n");
             }
         }
     }
-    text
-}
-
-fn split(text: &str) -> Vec<&str> {
-    text.split_inclusive('\n').collect()
 }
 
 #[cfg(test)]
@@ -211,8 +218,25 @@ mod tests {
             context in 0_usize..3,
         ) {
             prop_assert_eq!(apply(&old, &unified_diff(&old, &new, context)), &*new);
-            let whole = whole_change(&split(&old), &split(&new), context);
+            let split = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();
+            let (old_lines, new_lines) = (split(&old), split(&new));
+            let middle = changed_middle(&old_lines, &new_lines);
+            let whole = hunks(middle, context, &old_lines, &new_lines);
             prop_assert_eq!(apply(&old, &whole), new);
+        }
+
+        #[test]
+        fn a_difference_is_printed_as_the_library_prints_it(
+            old in "(([abc]|ab|ba)?\n){0,140}[ab]?",
+            new in "(([abc]|ab|ba)?\n){0,140}[ab]?",
+            context in 0_usize..5,
+        ) {
+            let config = similar::TextDiff::configure().newline_terminated(true).clone();
+            let split = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();
+            let (old_lines, new_lines) = (split(&old), split(&new));
+            let theirs = config.diff_slices(&old_lines, &new_lines);
+            let theirs = theirs.unified_diff().context_radius(context).to_string();
+            prop_assert_eq!(unified_diff(&old, &new, context), theirs);
         }
     }
 }
