@@ -8,6 +8,8 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Write};
+#[cfg(unix)]
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
@@ -35,10 +37,12 @@ pub struct Output {
 
 #[derive(Debug)]
 struct Beside {
-    /// Holds the lock by which others know that this file is in use.
     folder: Dir,
     temporary: OsString,
     name: OsString,
+    /// The lock by which others know that this file is in use.
+    #[cfg(unix)]
+    _in_use: Option<OwnedFd>,
 }
 
 impl Output {
@@ -80,7 +84,7 @@ impl Output {
         };
         let folder = Dir::open_ambient_dir(folder, ambient_authority())?;
         #[cfg(unix)]
-        left::tidy(&folder);
+        let in_use = left::tidy(&folder);
         let mut temporary = OsString::from(".");
         temporary.push(Uuid::new_v4().simple().to_string());
         temporary.push(TEMPORARY_END);
@@ -89,7 +93,13 @@ impl Output {
         #[cfg(unix)]
         cap_std::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = folder.open_with(&temporary, &options)?.into_std();
-        let beside = Beside { folder, temporary, name: name.to_owned() };
+        let beside = Beside {
+            folder,
+            temporary,
+            name: name.to_owned(),
+            #[cfg(unix)]
+            _in_use: in_use,
+        };
         Ok(Self { path: path.to_owned(), file, beside: Some(beside) })
     }
 
@@ -116,7 +126,7 @@ impl Output {
 
     fn place(&mut self) -> io::Result<()> {
         self.file.flush()?;
-        let Some(Beside { folder, temporary, name }) = &self.beside else { return Ok(()) };
+        let Some(Beside { folder, temporary, name, .. }) = &self.beside else { return Ok(()) };
         self.file.sync_all()?;
         folder.rename(temporary, folder, name)?;
         self.beside = None;

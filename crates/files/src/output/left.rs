@@ -3,11 +3,13 @@
 //!
 //! The lock is on the folder: one on the file would meet SQLite's own on some systems.
 
+use std::os::fd::OwnedFd;
 use std::thread::sleep;
 use std::time::Duration;
 
 use cap_std::fs::Dir;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, openat};
+use rustix::io::Errno;
 
 use super::TEMPORARY_END;
 
@@ -17,17 +19,21 @@ const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// Removes what was left in a folder if nobody writes an output there, and takes the lock that says
-/// that somebody does, for as long as the handle is open. Does what it can.
-pub(super) fn tidy(folder: &Dir) {
-    if flock(folder, FlockOperation::NonBlockingLockExclusive).is_ok() {
+/// that somebody does, for as long as the result is open. Does what it can.
+pub(super) fn tidy(folder: &Dir) -> Option<OwnedFd> {
+    // The folder's own handle may be one that only names it, which takes no lock.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let held = openat(folder, ".", flags, Mode::empty()).ok()?;
+    if flock(&held, FlockOperation::NonBlockingLockExclusive).is_ok() {
         remove(folder);
     }
     for _ in 0..TRIES {
-        if flock(folder, FlockOperation::NonBlockingLockShared).is_ok() {
-            return;
+        if flock(&held, FlockOperation::NonBlockingLockShared) != Err(Errno::WOULDBLOCK) {
+            break;
         }
         sleep(PAUSE);
     }
+    Some(held)
 }
 
 fn remove(folder: &Dir) {

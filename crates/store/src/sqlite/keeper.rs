@@ -130,11 +130,13 @@ impl Drop for Keeper {
 impl Shared {
     fn keep(&self, mut connection: Connection, place: &Place, store_id: &str) {
         let mut seen = 0;
-        while let Some(commits) = self.next_commits(seen) {
-            seen = commits;
+        while let Some(before) = self.next_commits(seen) {
+            seen = before;
             // What fails now, such as on a full disk, is tried again after the next commit.
             let is_wanted = || !self.lock().ended;
             let mut index = |step: fn(&mut Connection, &str, &dyn Fn() -> bool) -> Step<Filled>| {
+                // Of each index: what the other was at meanwhile lacks what came by then.
+                let mut known = before;
                 // The file may be lost or another's by now: the session notices it as well.
                 while place.check(store_id, &place.path).is_ok()
                     && let Ok(filled) =
@@ -149,7 +151,7 @@ impl Shared {
                     let (commits, ended) = (state.commits, state.ended);
                     drop(state);
                     // A session that writes again comes first, as before the first batch.
-                    if ended || commits != seen && !self.waits_for_rest(&mut seen) {
+                    if ended || commits != known && !self.waits_for_rest(&mut known) {
                         return;
                     }
                 }
