@@ -33,7 +33,7 @@ describe("a version", () => {
       identityHash: expect.stringMatching(/^[0-9a-f]{64}$/),
       txId: 1,
       systemTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
-      origin: { storeId: to.id, txId: 1, time: first.version.systemTime },
+      origin: { storeId: to.id, txId: 1, time: first.version.systemTime, machine: null, author: null },
       sourceHash: null,
       contentHash: expect.stringMatching(/^[0-9a-f]{64}$/),
       fields,

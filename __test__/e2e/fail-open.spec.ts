@@ -93,7 +93,7 @@ describe("settings that are wrong", () => {
     writeFileSync(file, JSON.stringify(values));
     const finished = await runPi(sandbox, ["-e", extension, "-p", "read a.txt"]);
     expect(finished).toMatchObject({ code: 0 });
-    for (const said of ["`layuot` is not a setting", "`prices` must be", "`enabled` must be", "the rest does"]) {
+    for (const said of ["`layuot` is not a setting", "`prices` must be", "`enabled` must be", "the rest counts"]) {
       expect(finished.stderr).toContain(said);
     }
     expect(palimpsest<{ sessions: object[] }>(sandbox, "sessions").sessions).toHaveLength(1);
