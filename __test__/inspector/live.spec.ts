@@ -170,7 +170,8 @@ document.dispatchEvent(new Event("visibilitychange"));`;
 const unhide = `delete document.hidden; document.dispatchEvent(new Event("visibilitychange"));`;
 
 describe.skipIf(noBrowser)("a server that has ended", () => {
-  const noServer = /Failed to load resource: net::ERR_(?:CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|FAILED)/;
+  // How a request fails depends on how far it was when the server ended.
+  const noServer = /Failed to load resource: net::ERR_/;
 
   test.each([
     ["a session", "session/session%3Aworked"],
