@@ -1,9 +1,9 @@
 // `palimpsest doctor` about the installation: versions, addon, settings, what Pi loads, log. What it says of stores is in
 // cli-upkeep.spec.ts.
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { folderFindings } from "../bin/lib/obstacles.js";
+import { folderFindings, nameFindings } from "../bin/lib/obstacles.js";
 import { root } from "../scripts/setup.js";
 import { type Desk, desk } from "./command.ts";
 import { temporaryFolder } from "./e2e/support.ts";
@@ -122,7 +122,7 @@ test.each<[string, string, (at: Desk & { agent: string }) => void]>([
   ],
   [
     "a file in the place of the folder",
-    "disk: `.*palimpsest` is no folder",
+    "disk: `.*palimpsest` is not a folder",
     (at) => {
       writeFileSync(join(at.agent, "palimpsest"), "");
     },
@@ -245,6 +245,25 @@ test("finds a full disk and a folder that cannot be written", () => {
   expect(problems({ free, write: refused })).toEqual([
     `nothing can be written into \`${folder}\`: its disk is read-only`,
   ]);
+});
+
+test("finds extensions with a tool name of ours, whatever else lies there", () => {
+  const agentDir = temporaryFolder();
+  expect(nameFindings(agentDir)).toEqual([]);
+  const extensions = join(agentDir, "extensions");
+  mkdirSync(join(extensions, "whole"), { recursive: true });
+  mkdirSync(join(extensions, "folder.ts"));
+  symlinkSync(join(agentDir, "nowhere"), join(extensions, "gone.ts"));
+  writeFileSync(join(extensions, "other.ts"), 'pi.registerTool({ name: "other" })');
+  writeFileSync(join(extensions, "\u001b[2Kbad.ts"), 'pi.registerTool({ name: "palimpsest_pin" })');
+  writeFileSync(join(extensions, "whole", "index.ts"), "pi.registerTool({ name: 'palimpsest_activate' })");
+  expect(nameFindings(agentDir).map(({ problem }) => problem)).toEqual([
+    expect.stringContaining("/extensions/\\u001b[2Kbad.ts` has a tool `palimpsest_pin`"),
+    expect.stringContaining("/extensions/whole/index.ts` has a tool `palimpsest_activate`"),
+  ]);
+  rmSync(extensions, { recursive: true });
+  writeFileSync(extensions, "no folder");
+  expect(nameFindings(agentDir)).toEqual([]);
 });
 
 test("counts the failures in the log and shows when the last was", () => {

@@ -2,6 +2,7 @@
 // full, names of our tools that another extension of Pi has. Only reads.
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { name as spelt } from "../../lib/terminal.js";
 import { prefixedNames } from "../../lib/tool-names.js";
 import { byteSize } from "../../lib/words.js";
 
@@ -9,6 +10,9 @@ import { byteSize } from "../../lib/words.js";
 
 /** With less space a session may not be able to store what it does. */
 const leastBytes = 50_000_000;
+
+/** Larger files of extensions are not read. */
+const mostBytes = 10_000_000;
 
 /** What is asked of the system. */
 const system = {
@@ -31,18 +35,25 @@ export function folderFindings(folders, asked = system) {
   const existing = [...new Set(folders.map(nearest))];
   return existing.flatMap((folder) => {
     if (!statSync(folder).isDirectory()) {
-      return [found(`\`${folder}\` is no folder, so nothing can be stored in it`, "move it away")];
+      return [found(`\`${spelt(folder)}\` is not a folder, so nothing can be stored in it`, "move it away")];
     }
     try {
       asked.write(folder);
     } catch (error) {
       const { code } = /** @type {NodeJS.ErrnoException} */ (error);
       const why = code === "EROFS" ? "its disk is read-only" : "you may not";
-      return [found(`nothing can be written into \`${folder}\`: ${why}`, "make it writable, or name another folder")];
+      return [
+        found(`nothing can be written into \`${spelt(folder)}\`: ${why}`, "make it writable, or name another folder"),
+      ];
     }
     const free = asked.free(folder);
     return free < leastBytes
-      ? [found(`the disk of \`${folder}\` is full: ${byteSize(free)} are free`, "make room; sessions go on unstored")]
+      ? [
+          found(
+            `the disk of \`${spelt(folder)}\` is full: ${byteSize(free)} are free`,
+            "make room; sessions go on unstored",
+          ),
+        ]
       : [];
   });
 }
@@ -65,21 +76,35 @@ function found(problem, advice) {
 export function nameFindings(agentDir) {
   const files = [join(agentDir, "extensions"), resolve(".pi", "extensions")].flatMap(extensionsIn);
   return files.flatMap((file) => {
-    const text = readFileSync(file, "utf8");
+    const text = readable(() => (statSync(file).size > mostBytes ? "" : readFileSync(file, "utf8")), "");
     const taken = prefixedNames.find((name) => new RegExp(`["'\`]${name}["'\`]`).test(text));
-    const problem = `the extension \`${file}\` has a tool \`${taken}\`, a name of ours: beside it Palimpsest is off`;
+    const problem = `the extension \`${spelt(file)}\` has a tool \`${taken}\`, a name of ours: beside it Palimpsest is off`;
     return taken === undefined ? [] : [{ kind: /** @type {const} */ ("pi"), problem, advice: "rename its tool" }];
   });
 }
 
 /** The files that Pi loads from a folder of extensions. @param {string} folder */
 function extensionsIn(folder) {
-  const entries = existsSync(folder) ? readdirSync(folder) : [];
+  const entries = readable(() => readdirSync(folder), []);
   const files = entries.flatMap((name) => [name, join(name, "index.ts"), join(name, "index.js")]);
   return files.map((name) => join(folder, name)).filter((file) => /\.[jt]s$/.test(file) && isFile(file));
 }
 
 /** @param {string} path */
 function isFile(path) {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  return readable(() => statSync(path).isFile(), false);
+}
+
+/**
+ * What is read, or something else where that cannot be read: Pi does not load it either.
+ * @template Found
+ * @param {() => Found} read
+ * @param {Found} otherwise
+ */
+function readable(read, otherwise) {
+  try {
+    return read();
+  } catch {
+    return otherwise;
+  }
 }

@@ -81,7 +81,7 @@ fn reported(report: UsageReport) -> Result<Reported> {
         other => {
             return Err(Error::argument(
                 "kind",
-                format!("is `{other}`, which is no kind of report"),
+                format!("is `{other}`, which is not a kind of report"),
             ));
         }
     };
