@@ -11,6 +11,9 @@ use super::{XtdbBackend, documents};
 use base::error::Result;
 use base::object::{Room, Timestamp, TxId};
 
+/// Characters of a name that are taken; anybody who shares writes what they like.
+const NAME_CHARS: usize = 255;
+
 /// A machine that shares.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
@@ -42,7 +45,8 @@ impl Introduced {
     /// What a document says; `None` for every other document.
     pub(super) fn read(document: &Document) -> Option<Self> {
         let store_id = documents::machine_of(document)?;
-        let text = |name: &str| document.get(name)?.as_str().map(str::to_owned);
+        let text =
+            |name: &str| Some(document.get(name)?.as_str()?.chars().take(NAME_CHARS).collect());
         Some(Self {
             store_id: store_id.to_owned(),
             machine: Machine { machine: text("machine")?, author: text("author") },

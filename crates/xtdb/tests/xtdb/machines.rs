@@ -51,6 +51,10 @@ fn machines_are_listed_with_author_and_what_waits() {
     bob.clock.fetch_add(60_000, Ordering::Relaxed);
     bob.push();
     assert_eq!(waits(&bob), 0);
+
+    let long = named(&database.url(), &"é".repeat(1_000));
+    long.push();
+    assert_eq!(seen(&ann, &long).machine.author, Some("é".repeat(255)));
 }
 
 #[test]

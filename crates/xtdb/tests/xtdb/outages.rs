@@ -4,7 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "deadlines of waits are real time")]
 
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use base::object::{AsOf, ObjectType, TxId};
@@ -109,7 +109,7 @@ fn what_an_ended_session_left_is_sent_once_somebody_answers() {
 
     thread::scope(|scope| {
         let senders = [(); 2].map(|()| scope.spawn(|| again().finish(LONGEST)));
-        wait_until("one of two to end", || senders.iter().any(|sender| sender.is_finished()));
+        wait_until("one of two to end", || senders.iter().any(ScopedJoinHandle::is_finished));
         assert!(left.leaves().unwrap(), "the other goes on trying");
         proxy.set(Fault::Pass);
         for sender in senders {
