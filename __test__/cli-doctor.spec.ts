@@ -247,7 +247,7 @@ test("finds a full disk and a folder that cannot be written", () => {
   ]);
 });
 
-test("finds extensions with a tool name of ours, whatever else lies there", () => {
+test("finds a tool name of ours among Pi's extensions", () => {
   const agentDir = temporaryFolder();
   expect(nameFindings(agentDir)).toEqual([]);
   const extensions = join(agentDir, "extensions");
