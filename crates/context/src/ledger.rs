@@ -155,18 +155,18 @@ struct PlainCall {
 }
 
 /// What the plain host's request shares with its previous one, what a cache would hold, and the
-/// compaction made for this call. `measures`: whether reports on earlier calls were believed.
+/// compaction made for this call. `measured`: see [`measured_plain`]; `None` if no report on an
+/// earlier call was believed.
 fn plain_call(
     session: &Session,
     coming: &Coming,
     changed: Option<usize>,
-    measures: bool,
+    measured: Option<&(u64, Weighed)>,
 ) -> PlainCall {
     let compaction = session.plain_compaction();
     let limit = coming.window.and_then(|window| window.checked_sub(RESERVED_TOKENS));
     // A host compacts by the size that its provider reports.
-    let total = if measures {
-        let (fixed, messages) = measured_plain(session, coming);
+    let total = if let Some((fixed, messages)) = measured {
         fixed + messages.all()
     } else {
         let messages = plain_tokens(plain_window(session), compaction);
@@ -218,8 +218,9 @@ pub fn note(
 ) -> CallNote {
     let bill = session.bill();
     let before = bill.last.as_ref().map(|last| &last.bill);
+    let measured_plain = sending.weighed.as_ref().map(|_| measured_plain(session, coming));
     let PlainCall { front: plain, compacted } =
-        plain_call(session, coming, changed, sending.weighed.is_some());
+        plain_call(session, coming, changed, measured_plain.as_ref());
     let is_new = bill.prices.as_ref() != Some(&coming.prices);
     let Sending { shape, cached, kept, .. } = *sending;
     CallNote {
@@ -230,7 +231,7 @@ pub fn note(
         cold: !coming.warm,
         plain_cold: Some(!coming.plain_warm).filter(|cold| *cold == coming.warm),
         factor: recorded_factor(coming.factor),
-        measured: measured(session, coming, sending, plain),
+        measured: measured(session, coming, sending, plain, measured_plain),
         shared: (!shape.grown).then_some(shape.shared),
         plain_shared: plain.shared,
         cached: Some(cached).filter(|cached| coming.warm && *cached != coming.reusable(&shape)),
@@ -252,11 +253,12 @@ fn measured(
     coming: &Coming,
     sending: &Sending,
     plain: Front,
+    measured_plain: Option<(u64, Weighed)>,
 ) -> Option<MeasuredSizes> {
     let Sending { shape, weighed, .. } = sending;
     let weighed = weighed.as_ref()?;
     let known = session.measured();
-    let (plain_fixed, whole) = measured_plain(session, coming);
+    let (plain_fixed, whole) = measured_plain?;
     let before = session.bill().last.as_ref().map_or(0, |last| last.bill.plain.messages);
     let plain_held = coming.terms().cached(plain, before);
     let fixed = scaled(coming.fixed, known.front(coming.factor));

@@ -42,8 +42,7 @@ pub fn changed_fields(old: &Map<String, Value>, new: &Map<String, Value>) -> Vec
 /// beyond 200,000 lines in both texts together, everything between the equal start and end is one
 /// change.
 pub fn unified_diff(old: &str, new: &str, context_lines: usize) -> String {
-    let (old, new): (Vec<&str>, Vec<&str>) =
-        (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
+    let (old, new) = (split(old), split(new));
     let is_long = old.len() + new.len() > MAX_LINES;
     let changes = if is_long { changed_middle(&old, &new) } else { list_diff(&old, &new) };
     hunks(changes, context_lines, &old, &new)
@@ -126,6 +125,10 @@ fn write_hunk(text: &mut String, hunk: &[DiffOp], old: &[&str], new: &[&str]) {
             }
         }
     }
+}
+
+fn split(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
 }
 
 #[cfg(test)]
@@ -218,7 +221,6 @@ mod tests {
             context in 0_usize..3,
         ) {
             prop_assert_eq!(apply(&old, &unified_diff(&old, &new, context)), &*new);
-            let split = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();
             let (old_lines, new_lines) = (split(&old), split(&new));
             let middle = changed_middle(&old_lines, &new_lines);
             let whole = hunks(middle, context, &old_lines, &new_lines);
@@ -232,7 +234,6 @@ mod tests {
             context in 0_usize..5,
         ) {
             let config = similar::TextDiff::configure().newline_terminated(true).clone();
-            let split = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();
             let (old_lines, new_lines) = (split(&old), split(&new));
             let theirs = config.diff_slices(&old_lines, &new_lines);
             let theirs = theirs.unified_diff().context_radius(context).to_string();
