@@ -1,7 +1,8 @@
 // Plays the demo's session in the real Pi, plain or with the extension, and keeps what the model server received.
-import { cpSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { root } from "../setup.js";
+import { readMetadata } from "./cargo-metadata.js";
 import { createDemoSession } from "./demo-session.js";
 import { createSandbox, runPi, startPiRpc } from "./pi.js";
 import { startScriptedModel, usageWithCache } from "./scripted-model.js";
@@ -55,12 +56,14 @@ export async function playDemo({ parent, extension, deadlineMs = 120_000 }) {
 }
 
 /**
- * Copies our own Rust sources, each crate into a folder of its name.
+ * Copies the sources of a library that the addon builds with. `Cargo.lock` holds its version, so the session and its figures
+ * stay the same whatever becomes of our own sources.
  * @param {string} folder
  */
 function copySources(folder) {
-  cpSync(join(root, "src"), folder, { recursive: true });
-  for (const crate of readdirSync(join(root, "crates"))) {
-    cpSync(join(root, "crates", crate, "src"), join(folder, crate), { recursive: true });
+  const library = readMetadata(root).packages.find(({ name }) => name === "notify");
+  if (library === undefined) {
+    throw new Error("the addon no longer builds with `notify`, whose sources the demo works on");
   }
+  cpSync(join(dirname(library.manifest_path), "src"), folder, { recursive: true });
 }

@@ -1,4 +1,4 @@
-// The coding session that the demo plays: what the user says and what the scripted model does, over a copy of our own sources.
+// The coding session that the demo plays: what the user says and what the scripted model does, over a copy of a library's sources.
 // The model acts on what it sees: if it finds the tool and a reference line, it brings an output back with `activate`; otherwise
 // it runs the command again. Everything else is the same in both runs.
 import { createHash } from "node:crypto";

@@ -1,13 +1,12 @@
 // Whose work is linked into the native addon: the crates that it depends on for any platform, what they bundle, and the tokenizer's
 // vocabulary. Build tools and procedural macros leave nothing in it. Refuses a licence that nobody has looked at.
-import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { readMetadata } from "./cargo-metadata.js";
 
 /**
- * @typedef {{ id: string, name: string, version: string, license: string | null, manifest_path: string, source: string | null, targets: { kind: string[] }[] }} Package
- * @typedef {{ id: string, deps: { pkg: string, dep_kinds: { kind: string | null }[] }[] }} Node
- * @typedef {{ packages: Package[], resolve: { nodes: Node[], root: string } }} Metadata
+ * @typedef {import("./cargo-metadata.js").Metadata} Metadata
+ * @typedef {import("./cargo-metadata.js").Package} Package
  */
 
 /** Licences, by their SPDX names, whose terms a binary meets by carrying their texts. */
@@ -43,7 +42,7 @@ const besides = `- **SQLite** is in the public domain ("The author disclaims cop
  * @param {string} root of the repository; its crates must have been fetched
  */
 export function thirdParties(root) {
-  const crates = linked(metadata(root));
+  const crates = linked(readMetadata(root));
   const wrong = crates.filter(({ license }) => !isAllowed(license ?? "none"));
   if (wrong.length > 0) {
     const names = wrong.map(({ name, license }) => `${name} (${license})`).join(", ");
@@ -76,19 +75,6 @@ ${rows.join("\n")}
 These come without a text of their own; the terms of the MIT licence stand below: ${silent.join(", ")}.
 
 ${sorted.map(([text, names]) => `## ${[...names].join(", ")}\n\n\`\`\`\`\n${text}\n\`\`\`\`\n`).join("\n")}`;
-}
-
-/** @param {string} root @returns {Metadata} */
-function metadata(root) {
-  const { status, stdout, stderr } = spawnSync("cargo", ["metadata", "--format-version", "1", "--locked"], {
-    cwd: root,
-    encoding: "utf8",
-    maxBuffer: 1 << 28,
-  });
-  if (status !== 0) {
-    throw new Error(`cargo could not tell the dependencies: ${stderr}`);
-  }
-  return JSON.parse(stdout);
 }
 
 /** The crates of others that are linked, by name. @param {Metadata} metadata */
