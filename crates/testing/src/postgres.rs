@@ -92,7 +92,7 @@ fn as_other_user(folder: &Path) -> Command {
     if id(&["-u"]) != Some(0) {
         return Command::new("env");
     }
-    let (user, group) = (id(&["-u", "postgres"]).unwrap(), id(&["-g", "postgres"]).unwrap());
+    let (user, group) = (id(&["-u", "nobody"]).unwrap(), id(&["-g", "nobody"]).unwrap());
     std::os::unix::fs::chown(folder, Some(user), Some(group)).unwrap();
     let mut command = Command::new("setpriv");
     command.args([&format!("--reuid={user}"), &format!("--regid={group}"), "--clear-groups"]);

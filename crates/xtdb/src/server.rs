@@ -1,7 +1,7 @@
 //! A store in XTDB 1 that many machines share, over its own HTTP server (1.24). Only the modules
 //! below this one speak HTTP.
 //!
-//! `ahead` keeps what is read of a session. `client` calls the server and turns failures into typed errors; `edn` reads and writes the
+//! `ahead` keeps what is read of a session, `histories` those of lists. `client` calls the server and turns failures into typed errors; `edn` reads and writes the
 //! notation in which XTDB gives times to the millisecond; `examine` identifies a server.
 //! `known` recognises its log, `machines` who writes to it. `documents` defines how objects look there, `plan` and `write` are
 //! commits, `read`, `find` and `logged` reads. Our transactions have XTDB's numbers and times. Must not know of another store.
@@ -13,6 +13,7 @@ mod edn;
 mod erase;
 mod examine;
 mod find;
+mod histories;
 mod known;
 mod logged;
 mod machines;
@@ -36,6 +37,7 @@ use self::client::{At, Client, ClientOptions, Document, SubmitError, Token, TxOp
 use self::documents::{FORMAT, STORE};
 pub(crate) use self::examine::PATIENCE;
 pub use self::examine::{XtdbServer, examine as examine_xtdb};
+use self::histories::Histories;
 use self::known::Known;
 pub(crate) use self::logged::Logged;
 pub(crate) use self::machines::Introduced;
@@ -62,6 +64,7 @@ pub struct XtdbBackend {
     missed: Mutex<HashSet<String>>,
     /// Contents of the part of the log that is being taken, or what was read of a session.
     at_hand: Mutex<AtHand>,
+    histories: Mutex<Histories>,
     /// Transactions to send before the first is looked up.
     at_once: AtomicUsize,
     is_closed: AtomicBool,
@@ -114,6 +117,7 @@ impl XtdbBackend {
             writer: Mutex::new(None),
             missed: Mutex::default(),
             at_hand: Mutex::default(),
+            histories: Mutex::default(),
             at_once: AtomicUsize::new(write::SENT_AT_ONCE),
             is_closed: AtomicBool::new(false),
         })
@@ -157,6 +161,10 @@ impl XtdbBackend {
 
     fn at_hand(&self) -> MutexGuard<'_, AtHand> {
         self.at_hand.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn histories(&self) -> MutexGuard<'_, Histories> {
+        self.histories.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn failed(&self, problem: &str) -> Error {

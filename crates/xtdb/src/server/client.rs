@@ -173,29 +173,21 @@ impl Client {
         self.ask(&self.as_of(request, at), answers::entity_tx)
     }
 
-    /// All versions of an entity, oldest first; none if it never existed, or was evicted.
+    /// All versions of an entity, oldest first; none if it never existed, or was evicted. `from`: only
+    /// those of this transaction and later ones.
     ///
     /// Only EDN has times to the millisecond, and only JSON has documents as they were put, so both
     /// are requested.
-    pub(crate) fn history(&self, id: &str, room: &Room) -> Result<Vec<Row>> {
-        let request = |accept| {
-            Request::get("entity", accept)
-                .streamed()
-                .with("eid", id)
-                .with("history", "true")
-                .with("sort-order", "asc")
-                .with("with-corrections", "true")
-                .with("valid-time", END_OF_TIME)
-        };
+    pub(crate) fn history(&self, id: &str, from: Option<i64>, room: &Room) -> Result<Vec<Row>> {
         // An eviction between the two requests removes the documents; on the second try the history
         // is gone, too.
         for _ in 0..2 {
-            let versions = self.up_to_date(request(Notation::Edn));
+            let versions = self.up_to_date(history_of(id, from, Notation::Edn));
             let versions = self.ask_long(&versions, room, answers::versions)?;
             if versions.is_empty() {
                 return Ok(Vec::new());
             }
-            let with_documents = request(Notation::Json).with("with-docs", "true");
+            let with_documents = history_of(id, from, Notation::Json).with("with-docs", "true");
             let with_documents = self.up_to_date(with_documents);
             let documents = self.ask_long(&with_documents, room, answers::documents)?;
             let documents: HashMap<_, _> =
@@ -212,6 +204,14 @@ impl Client {
             }
         }
         Err(failure::unreadable(self.url(), "lacks documents of a history"))
+    }
+
+    /// The committed transactions that wrote an entity, from one on, in order, at least those up to
+    /// `last`. Waits until `last` is indexed.
+    pub(crate) fn writes(&self, id: &str, from: i64, last: i64) -> Result<Vec<Tx>> {
+        let request = self.awaiting(history_of(id, Some(from), Notation::Edn), last);
+        let versions = self.ask_long(&request, &Room::for_answers(), answers::versions)?;
+        Ok(versions.into_iter().map(|version| version.tx).collect())
     }
 
     /// The results of a query. `query` is an EDN map; `args` are the values of its `:in`.
@@ -339,5 +339,19 @@ impl Client {
         let started = Arc::new(started);
         *slot = Some(Arc::clone(&started));
         Ok(started)
+    }
+}
+
+fn history_of(id: &str, from: Option<i64>, accept: Notation) -> Request {
+    let request = Request::get("entity", accept)
+        .streamed()
+        .with("eid", id)
+        .with("history", "true")
+        .with("sort-order", "asc")
+        .with("with-corrections", "true")
+        .with("valid-time", END_OF_TIME);
+    match from {
+        Some(from) => request.with("start-tx-id", from.to_string()),
+        None => request,
     }
 }

@@ -4,8 +4,8 @@
 
 use std::sync::{MutexGuard, PoisonError};
 
-use super::XtdbBackend;
 use super::client::Tx;
+use super::{XtdbBackend, documents};
 use base::error::{Error, Result};
 
 /// What this process knows of the log.
@@ -63,22 +63,27 @@ impl XtdbBackend {
         Ok(Some(committed))
     }
 
-    /// The committed transactions from the newest known one on, at least up to `last`. They are
-    /// known from now on.
+    /// The committed transactions of this writer, or of all, from the newest known one on, at least
+    /// up to `last`. They are known from now on.
     ///
     /// # Errors
     /// `XTDB_FAILED` if the log has lost the newest known one.
-    pub(super) fn logged_since_known(&self, last: i64) -> Result<Vec<Tx>> {
+    pub(super) fn written_since_known(&self, last: i64) -> Result<Vec<Tx>> {
         let mut known = self.known_log();
-        let logged = self.client.log_times(known.committed.id, last)?;
-        if logged.first() != Some(&known.committed) {
+        // The log has all that was written, at many times the length.
+        let writer = documents::writer_id(&self.writer_id);
+        let mut written = self.client.writes(&writer, known.committed.id, last)?;
+        if written.first() != Some(&known.committed) {
+            written = self.client.log_times(known.committed.id, last)?;
+        }
+        if written.first() != Some(&known.committed) {
             return Err(self.lost());
         }
-        if let Some(newest) = logged.last() {
+        if let Some(newest) = written.last() {
             known.committed = *newest;
             known.carried_out = Some(*newest);
         }
-        Ok(logged)
+        Ok(written)
     }
 
     pub(crate) fn lost(&self) -> Error {

@@ -164,28 +164,6 @@ impl XtdbBackend {
         Ok(there.into_iter().zip(histories).collect())
     }
 
-    /// All versions of an object, latest first, as long as there is room for them.
-    pub(super) fn history_in(&self, id: &ObjectId, room: &Room) -> Result<Vec<Version>> {
-        if id.as_str().is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut versions = Vec::new();
-        for row in self.client.history(id.as_str(), room)?.into_iter().rev() {
-            if let Some(document) = row.document {
-                versions.push(documents::version(&document, row.tx, &self.store_id, room)?);
-            }
-        }
-        // A reader has now seen these versions, and may put them again.
-        let mut missed = self.missed();
-        if !missed.is_empty() {
-            for version in &versions {
-                missed.remove(&super::mark(version));
-            }
-        }
-        drop(missed);
-        Ok(versions)
-    }
-
     pub(super) fn versions_of_origin(
         &self,
         id: &ObjectId,
@@ -197,7 +175,7 @@ impl XtdbBackend {
         }
         let (mut found, room) = (Vec::new(), Room::for_answers());
         let mark = documents::origin_id(id, origin);
-        for row in self.client.history(&mark, &room)?.into_iter().rev() {
+        for row in self.client.history(&mark, None, &room)?.into_iter().rev() {
             if row.document.is_some() {
                 found.extend(self.version_at(id, TxId(row.tx.id), &room)?);
             }

@@ -161,7 +161,8 @@ impl XtdbBackend {
         self.client.await_tx(newest).ok()?;
         self.client.saw(newest);
         let writer = documents::writer_id(&self.writer_id);
-        let rows = self.client.history(&writer, &Room::for_answers()).ok()?;
+        let from = Some(self.newest_known().id);
+        let rows = self.client.history(&writer, from, &Room::for_answers()).ok()?;
         let carries = |document: &Document| document.get("nonce").is_some_and(|n| n == nonce);
         let found = rows.into_iter().rev().find(|row| row.document.as_deref().is_some_and(carries));
         found.map(|row| row.tx.id)
@@ -171,9 +172,9 @@ impl XtdbBackend {
     /// all are indexed.
     pub(super) fn committed(&self, sent: &[i64]) -> Result<HashMap<i64, Timestamp>> {
         let Some(last) = sent.last() else { return Ok(HashMap::new()) };
-        let logged = self.logged_since_known(*last)?;
+        let written = self.written_since_known(*last)?;
         let times: HashMap<i64, Timestamp> =
-            logged.into_iter().map(|tx| (tx.id, tx.time)).collect();
+            written.into_iter().map(|tx| (tx.id, tx.time)).collect();
         match sent.iter().find(|tx| !times.contains_key(tx)) {
             Some(refused) if self.client.committed(*refused)? => {
                 Err(self.failed("its log lacks a transaction that it committed"))

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use base::object::{ObjectId, ObjectType};
 
 use crate::calls::{calls, run_calls};
-use crate::machine::{Machine, versions};
+use crate::machine::{Machine, shared, versions};
 use crate::recordings;
+use store::ForgetOptions;
 use testing::faults::Proxy;
 use testing::xtdb::Database;
 
@@ -89,8 +90,8 @@ fn a_session_travels_in_few_requests() {
 }
 
 #[test]
-fn a_call_of_a_live_session_costs_few_requests() {
-    const CALLS: usize = 5;
+fn a_call_of_a_live_session_costs_the_same_at_any_length() {
+    const CALLS: usize = 40;
     let Some(database) = Database::new() else { return };
     let proxy = Proxy::before(&database.url());
     let one = Machine::with_sessions(&format!("{}{}", proxy.url(), database.path()));
@@ -98,10 +99,34 @@ fn a_call_of_a_live_session_costs_few_requests() {
     let mut session = recordings::open(&one.store, "live");
     let messages = calls(CALLS);
     let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
+    let mut bytes = Vec::new();
     for call in 0..CALLS {
         recordings::continue_with(&mut session, &messages[..=2 * call], 2 * call);
+        let before = proxy.bytes();
         let pushed = asked(&proxy, || drop(one.push()));
+        bytes.push(proxy.bytes() - before);
         assert_eq!(pushed["submit-tx"], 1);
-        assert!(pushed.values().sum::<usize>() <= 23, "call {call}: {pushed:?}");
+        assert!(pushed.values().sum::<usize>() <= 24, "call {call}: {pushed:?}");
     }
+    // The first calls read what is not known yet.
+    let (early, late) = (bytes[4], bytes[CALLS - 1]);
+    assert!(late < early + early / 10, "{bytes:?}");
+}
+
+#[test]
+fn a_list_that_was_erased_is_read_anew() {
+    let Some(database) = Database::new() else { return };
+    let [one, other] = [(); 2].map(|()| Machine::with_sessions(&database.url()));
+    run_calls(&one.store, "s1", 3);
+    one.push();
+    let shared = shared(&database.url());
+    let chat = ObjectId::chat("s1");
+    assert!(shared.history(&chat).unwrap().len() > 1);
+
+    other.sharing.pull_session("s1").unwrap();
+    other.store.forget(&chat, ForgetOptions { dry_run: false, everywhere: false }).unwrap();
+    other.push();
+
+    let left = shared.history(&chat).unwrap();
+    assert_eq!(left.len(), 1, "its tombstone: {left:?}");
 }

@@ -32,7 +32,7 @@ fn questions(client: &Client, room: &Room) -> Vec<Result<()>> {
         client.latest_submitted().map(drop),
         client.entity("a", At::Latest, room).map(drop),
         client.entity_tx("a", At::Latest).map(drop),
-        client.history("a", room).map(drop),
+        client.history("a", None, room).map(drop),
         client.query("{:find [e]}", &[], At::Latest, room).map(drop),
         client.attribute_stats().map(drop),
         client.log(None, &mut |_| Ok(ControlFlow::Continue(()))),
@@ -188,7 +188,7 @@ fn versions_that_are_alike_share_their_document() {
             Act::json(200, r#"[{"contentHash":"ab","doc":{"xt/id":"a"}}]"#)
         }
     });
-    let rows = client(&server.url()).history("a", &Room::for_answers()).unwrap();
+    let rows = client(&server.url()).history("a", None, &Room::for_answers()).unwrap();
     assert_eq!(rows.len(), 100);
     let first = rows[0].document.as_ref().unwrap();
     assert!(rows.iter().all(|row| Arc::ptr_eq(row.document.as_ref().unwrap(), first)));

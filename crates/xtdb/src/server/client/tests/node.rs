@@ -104,7 +104,7 @@ fn an_empty_database_has_nothing_and_says_what_it_is() {
     assert_eq!(client.latest_submitted().unwrap(), None);
     assert_eq!(client.entity("a", At::Latest, &Room::for_answers()).unwrap(), None);
     assert_eq!(client.entity_tx("a", At::Latest).unwrap(), None);
-    assert_eq!(client.history("a", &Room::for_answers()).unwrap(), []);
+    assert_eq!(client.history("a", None, &Room::for_answers()).unwrap(), []);
     assert_eq!(logged(&client, None), []);
     assert_eq!(client.attribute_stats().unwrap(), BTreeMap::new());
     let query = "{:find [e] :where [[e :xt/id]]}";
@@ -156,7 +156,7 @@ fn a_history_has_versions_and_deletions_until_evicted() {
         };
     }
     client.await_tx(last).unwrap();
-    let rows = client.history("a", &Room::for_answers()).unwrap();
+    let rows = client.history("a", None, &Room::for_answers()).unwrap();
     assert_eq!(rows.len(), 30);
     for (n, row) in rows.iter().enumerate() {
         let written = json!({ "xt/id": "a", "n": n / 2, "with space\"": [n, null] });
@@ -177,7 +177,7 @@ fn a_history_has_versions_and_deletions_until_evicted() {
 
     let evicted = client.submit(&[TxOp::Evict("a".to_owned())]).unwrap();
     assert!(client.committed(evicted).unwrap());
-    assert_eq!(client.history("a", &Room::for_answers()).unwrap(), []);
+    assert_eq!(client.history("a", None, &Room::for_answers()).unwrap(), []);
     assert_eq!(client.entity_tx("a", At::Latest).unwrap(), None);
     let log = logged(&client, Some(27));
     assert!(matches!(log[0].ops[..], [LoggedOp::Erased { .. }]), "{log:?}");
@@ -201,7 +201,7 @@ fn a_match_that_fails_is_not_committed_and_not_in_the_log() {
     let (tx, is_committed) = swap(Some(&read));
     assert!(is_committed, "what was read matches what is there");
     assert!(!swap(Some(&read)).1);
-    assert_eq!(client.history("a", &Room::for_answers()).unwrap().len(), 2);
+    assert_eq!(client.history("a", None, &Room::for_answers()).unwrap().len(), 2);
     let log = logged(&client, None);
     assert_eq!(log.iter().map(|tx| tx.tx.id).collect::<Vec<_>>(), [0, tx]);
     assert!(
@@ -243,7 +243,7 @@ fn ids_and_values_of_all_kinds_come_back_as_they_were() {
             Some(expected)
         );
         assert_eq!(
-            client.history(id, &Room::for_answers()).unwrap()[0].document.as_deref(),
+            client.history(id, None, &Room::for_answers()).unwrap()[0].document.as_deref(),
             Some(expected)
         );
         assert!(client.entity_tx(id, At::Latest).unwrap().is_some());
@@ -346,7 +346,7 @@ fn a_version_ahead_of_the_nodes_clock_is_seen() {
     let n = |at| client.entity("a", at, &Room::for_answers()).unwrap().unwrap()["n"].clone();
     assert_eq!((n(At::Latest), n(At::Tx(1)), n(At::Tx(0))), (json!(2), json!(2), json!(1)));
     assert_eq!(client.entity_tx("a", At::Latest).unwrap().unwrap().tx.id, 1);
-    assert_eq!(client.history("a", &Room::for_answers()).unwrap().len(), 2);
+    assert_eq!(client.history("a", None, &Room::for_answers()).unwrap().len(), 2);
     let query = "{:find [n] :where [[e :n n]]}";
     assert_eq!(client.query(query, &[], At::Latest, &Room::for_answers()).unwrap(), [[json!(2)]]);
 }
