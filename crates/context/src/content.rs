@@ -11,6 +11,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::io::{self, Write};
 use std::ops::Range;
 
 use serde_json::Value;
@@ -32,6 +33,30 @@ pub fn text_content(text: &str) -> String {
 /// The JSON of a text block, as `JSON.stringify` writes it.
 pub fn text_block(text: &str) -> String {
     format!(r#"{{"type":"text","text":{}}}"#, Value::from(text))
+}
+
+/// Whether a content is [`text_content`] of this text, found out without writing it.
+pub fn is_text_content(content: &str, text: &str) -> bool {
+    let (before, after) = (r#"[{"type":"text","text":"#, "}]");
+    let Some(shown) = content.strip_prefix(before).and_then(|rest| rest.strip_suffix(after)) else {
+        return false;
+    };
+    let mut left = Left(shown.as_bytes());
+    serde_json::to_writer(&mut left, text).is_ok() && left.0.is_empty()
+}
+
+/// What is still to be written of some bytes; other bytes are refused.
+struct Left<'b>(&'b [u8]);
+
+impl Write for Left<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.strip_prefix(bytes).ok_or(io::ErrorKind::InvalidData)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Whether images stay when a line replaces the text.
@@ -224,6 +249,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_content_is_compared_with_a_text_without_writing_it() {
+        for text in ["", "a\nb", "\"\\\u{1}\u{7f}é👍"] {
+            let content = text_content(text);
+            assert!(is_text_content(&content, text), "{content}");
+            for other in [format!("{text}x"), format!("x{text}")] {
+                assert!(!is_text_content(&content, &other), "{content}");
+                assert!(!is_text_content(&text_content(&other), text), "{content}");
+            }
+        }
+        for other in ["null", r#"["a"]"#, r#"[{"type":"text","text":"a","more":1}]"#] {
+            assert!(!is_text_content(other, "a"), "{other}");
+        }
+    }
 
     #[test]
     fn one_text_block_takes_the_place_of_all_texts() {

@@ -141,7 +141,7 @@ impl HostMessage {
             digest: OnceLock::new(),
             withheld: None,
         };
-        message.read_content(&content);
+        message.read_content(content);
         if let Some(id) = text("toolCallId") {
             message.key.calls.push(id);
         }
@@ -315,26 +315,28 @@ impl HostMessage {
     }
 
     /// Collects texts and calls from the content.
-    fn read_content(&mut self, content: &Value) {
+    fn read_content(&mut self, content: Value) {
         let blocks = match content {
             Value::String(text) => {
-                self.texts.push(text.clone());
+                self.texts.push(text);
                 self.is_readable = true;
                 return;
             }
-            Value::Array(blocks) => blocks.as_slice(),
-            Value::Null => &[],
+            Value::Array(blocks) => blocks,
+            Value::Null => Vec::new(),
             _ => return,
         };
         self.is_readable = true;
-        for block in blocks {
-            if let Some(text) = block_text(block) {
-                self.texts.push(text.to_owned());
+        for mut block in blocks {
+            if block_text(&block).is_some() {
+                if let Some(Value::String(text)) = block.get_mut("text").map(Value::take) {
+                    self.texts.push(text);
+                }
             } else if block.get("type").is_some_and(|kind| kind == "image") {
                 self.images += 1;
             } else {
                 self.has_other_blocks = true;
-                self.read_other_block(block);
+                self.read_other_block(&block);
             }
         }
     }

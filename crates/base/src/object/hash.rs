@@ -1,9 +1,12 @@
 //! SHA-256 hashes and the running hash of append-only items.
 
 use std::fmt;
+use std::io::{self, BufWriter, Write};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+
+use crate::error::{Error, Result};
 
 /// A SHA-256 hash, shown as 64 lower-case hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -80,6 +83,38 @@ impl RunningHash {
     /// The hash of everything pushed so far.
     pub fn hash(&self) -> &Hash {
         &self.0
+    }
+}
+
+/// Hashes what is added, without keeping it.
+#[derive(Default)]
+pub(super) struct HashWriter(Sha256);
+
+impl HashWriter {
+    pub(super) fn add(&mut self, text: &str) {
+        self.0.update(text);
+    }
+
+    /// Adds a text, or nothing, as JSON; RFC 8785 writes texts as everybody does.
+    pub(super) fn add_json(&mut self, text: &Option<&str>) -> Result<()> {
+        let mut buffered = BufWriter::new(&mut *self);
+        let written = serde_json::to_writer(&mut buffered, text).map_err(io::Error::from);
+        written.and_then(|()| buffered.flush()).map_err(|error| Error::internal(error.to_string()))
+    }
+
+    pub(super) fn finish(self) -> Hash {
+        Hash(to_hex(&self.0.finalize()))
+    }
+}
+
+impl Write for HashWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

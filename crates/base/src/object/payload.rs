@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value, json};
 
+use super::hash::HashWriter;
 use super::{FieldPath, Hash, canonical_json};
 use crate::error::Result;
 
@@ -48,19 +49,41 @@ pub fn payload_hash(
     items_hash: Option<&Hash>,
     additional: &BTreeMap<String, Hash>,
 ) -> Result<Hash> {
-    let mut document = fields.clone();
-    let integers = inexact_integers(fields);
-    if !integers.is_empty() {
-        document.insert("integers".into(), json!(integers));
+    let integers = Value::Object(inexact_integers(fields));
+    let (items, additional) = (json!(items_hash), json!(additional));
+    let mut members: BTreeMap<Vec<u16>, (&str, Member<'_>)> = BTreeMap::new();
+    // Sorted as RFC 8785 says, by UTF-16 code units.
+    let mut insert =
+        |name, member| members.insert(str::encode_utf16(name).collect(), (name, member));
+    for (name, value) in fields {
+        insert(name.as_str(), Member::Value(value));
     }
-    document.insert("content".into(), json!(content));
-    if let Some(hash) = items_hash {
-        document.insert("items".into(), json!(hash));
+    insert("content", Member::Content(content));
+    let others = [("integers", &integers), ("items", &items), ("additional", &additional)];
+    for (name, value) in others {
+        if !value.is_null() && value.as_object().is_none_or(|members| !members.is_empty()) {
+            insert(name, Member::Value(value));
+        }
     }
-    if !additional.is_empty() {
-        document.insert("additional".into(), json!(additional));
+    let mut hash = HashWriter::default();
+    for (number, (name, member)) in members.values().enumerate() {
+        hash.add(if number == 0 { "{" } else { "," });
+        hash.add(&canonical_json(name)?);
+        hash.add(":");
+        match member {
+            Member::Value(value) => hash.add(&canonical_json(value)?),
+            Member::Content(text) => hash.add_json(text)?,
+        }
     }
-    Ok(Hash::of(canonical_json(&Value::Object(document))?))
+    hash.add("}");
+    Ok(hash.finish())
+}
+
+/// A member of the document that is hashed.
+enum Member<'p> {
+    Value(&'p Value),
+    /// Never copied: it may be as large as all else together.
+    Content(Option<&'p str>),
 }
 
 /// Names that no field may have: the hashed document uses them for the other parts of a payload.
@@ -147,6 +170,8 @@ pub fn file_type(path: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -190,6 +215,27 @@ mod tests {
             r#"{"content":null,"integers":{"n[0]":"9007199254740993"},"n":[9007199254740992]}"#,
         );
         assert_eq!(hash(json!({"n": [odd]})), named);
+    }
+
+    proptest! {
+        #![proptest_config(testing::cases::config(64, 2))]
+
+        #[test]
+        fn the_hash_is_that_of_the_whole_document_as_canonical_json(
+            content in proptest::option::of(any::<String>()),
+            names in proptest::collection::btree_map("[a-d\u{e000}\u{10000}]{1,2}", any::<String>(), 0..4),
+            items in any::<bool>(),
+        ) {
+            let fields: Map<String, Value> =
+                names.iter().map(|(name, text)| (name.clone(), json!(text))).collect();
+            let items = items.then(|| Hash::of("items"));
+            let mut document = fields.clone();
+            document.insert("content".into(), json!(content));
+            document.extend(items.iter().map(|hash| ("items".to_owned(), json!(hash))));
+            let payload = Payload { content, fields, ..Payload::default() };
+            let whole = Hash::of(canonical_json(&document).unwrap());
+            prop_assert_eq!(payload.content_hash(items.as_ref()).unwrap(), whole);
+        }
     }
 
     #[test]

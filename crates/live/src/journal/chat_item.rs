@@ -1,6 +1,8 @@
 //! A message as an item of the chat document: its exact JSON, with the content of a tool result by
 //! reference.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -62,7 +64,7 @@ impl ContentFrom {
 
     /// Returns this if it yields exactly this content.
     fn giving(mut self, content: &str, texts: &dyn Texts) -> Result<Option<Self>> {
-        if !self.images_only && content::text_content(&self.text(texts)?) == content {
+        if !self.images_only && content::is_text_content(content, &self.text(texts)?) {
             return Ok(Some(self));
         }
         let left_out = if self.images_only { LeftOutContent::Images } else { LeftOutContent::All };
@@ -85,14 +87,15 @@ impl ContentFrom {
         })
     }
 
-    fn text(&self, texts: &dyn Texts) -> Result<String> {
+    fn text(&self, texts: &dyn Texts) -> Result<Arc<str>> {
         if self.images_only {
-            return Ok(String::new());
+            return Ok("".into());
         }
         let text = texts.text(&self.object, &self.version)?;
         Ok(match self.lines {
-            Some(range) => lines_of(&text, range) + &self.after,
-            None => format!("{text}{}", self.after),
+            Some(range) => (lines_of(&text, range) + &self.after).into(),
+            None if self.after.is_empty() => text,
+            None => format!("{text}{}", self.after).into(),
         })
     }
 }
