@@ -1,5 +1,5 @@
 // What changed in a store by versions of another one, for people.
-import { name } from "../../lib/terminal.js";
+import { line, name } from "../../lib/terminal.js";
 
 /** Most changed objects that are shown. */
 const maxShown = 50;
@@ -24,7 +24,7 @@ export function changedLines(changed) {
  * @param {import("../../index.js").LeftOutOfImport[]} leftOut
  */
 export function leftOutLines(leftOut) {
-  return leftOut.map(({ id, detail }) => `palimpsest: left out ${id}: ${detail}\n`).join("");
+  return leftOut.map(({ id, detail }) => `palimpsest: left out ${name(id)}: ${line(detail)}\n`).join("");
 }
 
 /** @param {number} time */
