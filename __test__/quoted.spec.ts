@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { leftOutLines } from "../bin/lib/merged.js";
+import { changedLines, leftOutLines } from "../bin/lib/merged.js";
 import { openMemory, openStore } from "../index.js";
 import { runs } from "../inspector/page/elements/text.js";
 import { what } from "../lib/describe.js";
@@ -87,6 +87,14 @@ describe("what a person reads", () => {
     ["a project that is asked about", () => whatIsBrought({ path: hostile, files: [] } as never)],
     ["a project that is not used", () => untrustedText({ path: hostile, files: [] } as never, "run")],
     ["a trusted project", () => trustedText({ path: hostile, files: [], standing: "trusted" } as never)],
+    [
+      "what an import changed",
+      () => changedLines([{ id: hostile, type: "chat_segment", before: -9e15, after: 0, storeId: "x" }]).trimEnd(),
+    ],
+    [
+      "who wrote it",
+      () => changedLines([{ id: "x", type: "file", path: "/a", before: 0, after: 0, storeId: hostile }]).trimEnd(),
+    ],
     ["what an import left out", () => leftOutLines([{ id: "x", detail: hostile } as never]).trimEnd()],
   ])("of %s begins no line and acts on nothing", (_, text) => {
     expect(text()).toContain(spelt);
