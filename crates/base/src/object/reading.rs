@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn a_long_list_asks_a_few_times_for_each_name() {
-        let text: String = (0..500).map(|at| format!("a/{at}.txt, ")).collect();
+        let text = (0..500).map(|at| format!("a/{at}.txt")).collect::<Vec<_>>().join(", ");
         let mut asked = 0;
         let names = Reading::listed::<()>(&text, |name| {
             asked += 1;
