@@ -8,6 +8,7 @@ import { patched, payloadJson } from "../lib/payload.js";
 import { typed, withTyped } from "../lib/program.js";
 import { Queue } from "../lib/queue.js";
 import { type Answer, crossed, Request } from "../lib/request.js";
+import { sendLeft } from "../lib/sending.js";
 import { user, wrong } from "./sessions.ts";
 
 describe("equalsCopy", () => {
@@ -349,6 +350,10 @@ describe("a provider's request", () => {
     expect(payload).toEqual(before);
     expect(sent.model).toBe(payload.model);
   });
+});
+
+test("settings that are too long end no session with an error", () => {
+  expect(() => sendLeft("/s.sqlite", { exclude: ["a".repeat(4_000_000)] })).not.toThrow();
 });
 
 test("commands of ours are printed as a shell takes them", () => {

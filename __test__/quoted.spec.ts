@@ -3,11 +3,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { changedLines, leftOutLines } from "../bin/lib/merged.js";
 import { openMemory, openStore } from "../index.js";
 import { runs } from "../inspector/page/elements/text.js";
 import { what } from "../lib/describe.js";
 import { findingText } from "../lib/memory-texts.js";
 import { harmless, line, name } from "../lib/terminal.js";
+import { trustedText, untrustedText, whatIsBrought } from "../lib/trust.js";
 import { oneLine } from "../lib/words.js";
 import { noticeOf, offLine } from "../pi-extension/words.ts";
 import { root } from "../scripts/setup.js";
@@ -81,8 +83,22 @@ describe("what a person reads", () => {
     ["a finding", () => findingText({ code: "DUPLICATE", words: "is there", file: hostile, line: 1 } as never)],
     ["a notice", () => noticeOf({ type: "disk_answers", path: hostile } as never) ?? ""],
     ["the status line", () => offLine(hostile)],
+    ["what a project brings", () => whatIsBrought({ path: "/p", files: [hostile], standing: "unknown" } as never)],
+    ["a project that is asked about", () => whatIsBrought({ path: hostile, files: [] } as never)],
+    ["a project that is not used", () => untrustedText({ path: hostile, files: [] } as never, "run")],
+    ["a trusted project", () => trustedText({ path: hostile, files: [], standing: "trusted" } as never)],
+    [
+      "what an import changed",
+      () => changedLines([{ id: hostile, type: "chat_segment", before: -9e15, after: 0, storeId: "x" }]).trimEnd(),
+    ],
+    [
+      "who wrote it",
+      () => changedLines([{ id: "x", type: "file", path: "/a", before: 0, after: 0, storeId: hostile }]).trimEnd(),
+    ],
+    ["what an import left out", () => leftOutLines([{ id: "x", detail: hostile } as never]).trimEnd()],
   ])("of %s begins no line and acts on nothing", (_, text) => {
     expect(text()).toContain(spelt);
+    expect(text()).not.toContain("\n");
   });
 
   test("of an entry stands in one line", () => {

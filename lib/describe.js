@@ -31,7 +31,7 @@ export function whatAndWhence(version, store) {
  * @param {import("../index.js").Store} store
  */
 export function elsewhere({ origin }, store) {
-  return origin.storeId === store.id ? null : (whose(origin) ?? `another store, ${origin.storeId.slice(0, 8)}`);
+  return origin.storeId === store.id ? null : (whose(origin) ?? `another store, ${name(origin.storeId.slice(0, 8))}`);
 }
 
 /**

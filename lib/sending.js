@@ -19,7 +19,11 @@ export function sendLeft(path, settings) {
     return;
   }
   const env = { ...process.env, PALIMPSEST_LEFT: JSON.stringify({ path, settings, seconds }) };
-  const child = spawn(process.execPath, [program], { detached: true, stdio: "ignore", windowsHide: true, env });
-  child.on("error", () => {});
-  child.unref();
+  try {
+    const child = spawn(process.execPath, [program], { detached: true, stdio: "ignore", windowsHide: true, env });
+    child.on("error", () => {});
+    child.unref();
+  } catch {
+    // Settings may be longer than an environment can be.
+  }
 }

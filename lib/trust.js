@@ -1,6 +1,7 @@
 // What is said of a project that a person trusts, or was not asked about. Decides nothing.
 import { plural } from "./describe.js";
 import { shellWord } from "./program.js";
+import { name } from "./terminal.js";
 
 /** @typedef {import("../index.js").ProjectTrust} ProjectTrust */
 
@@ -9,7 +10,7 @@ const mostNamed = 6;
 
 /** @param {ProjectTrust} found */
 function named({ files }) {
-  const first = files.slice(0, mostNamed).map((file) => `.pi/${file}`);
+  const first = files.slice(0, mostNamed).map((file) => `.pi/${name(file)}`);
   const more = files.length - first.length;
   return [...first, ...(more > 0 ? [`${more} more`] : [])].join(", ");
 }
@@ -24,18 +25,19 @@ function why({ standing }) {
 /** The question. @param {ProjectTrust} found */
 export function whatIsBrought(found) {
   const what = `This project brings memory or settings for Palimpsest: ${named(found)}.`;
-  return `${what} ${why(found)} Use them in ${found.path}?`;
+  return `${what} ${why(found)} Use them in ${name(found.path)}?`;
 }
 
 /** What is said where nobody can be asked. @param {ProjectTrust} found @param {string} how how to answer, beside the command line */
 export function untrustedText(found, how) {
   const what = `${plural(found.files.length, "file")} of memory or settings in this project (${named(found)})`;
   const verb = found.files.length === 1 ? "is" : "are";
-  return `${what} ${verb} not used, since you have not said that you trust it: ${how} \`palimpsest trust ${shellWord(found.path)}\``;
+  return `${what} ${verb} not used, since you have not said that you trust it: ${how} \`palimpsest trust ${shellWord(name(found.path))}\``;
 }
 
 /** What an answer means. @param {ProjectTrust} found */
-export function trustedText({ path, standing, counts, files }) {
+export function trustedText({ path: real, standing, counts, files }) {
+  const path = name(real);
   const what = files.length === 0 ? "its memory and settings" : named(/** @type {ProjectTrust} */ ({ files }));
   if (standing === "denied") {
     return `\`${path}\` is not trusted: ${what} are not used. \`palimpsest trust\` changes that.`;

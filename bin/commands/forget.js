@@ -1,6 +1,7 @@
 // `palimpsest forget`: removes an object or a session for good. A dry run without --yes.
 import { plural } from "../../lib/describe.js";
 import { withTyped } from "../../lib/program.js";
+import { line } from "../../lib/terminal.js";
 import { write, writeJson } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { findObject, forNames, withStore } from "../lib/store.js";
@@ -70,7 +71,7 @@ async function print(report, store) {
     await write(more > 0 ? `and ${plural(more, "object")} more\n` : "");
   }
   for (const { harness, hostSession } of hosts) {
-    await write(`\nThe session file that ${harness} keeps of ${hostSession} still holds the text.\n`);
+    await write(`\nThe session file that ${line(harness)} keeps of ${line(hostSession)} still holds the text.\n`);
   }
   if (collected?.waitsForReaders) {
     await write(

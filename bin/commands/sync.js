@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { plural, whose } from "../../lib/describe.js";
 import { restoredText } from "../../lib/sharing.js";
-import { name } from "../../lib/terminal.js";
+import { line, name } from "../../lib/terminal.js";
 import { age } from "../../lib/words.js";
 import { text, UsageError } from "../lib/arguments.js";
 import { changedLines, leftOutLines } from "../lib/merged.js";
@@ -163,9 +163,11 @@ async function pull(shared, given, session) {
   await write(
     `fetched ${plural(fetched.versions, "version")}, ${fetched.present} were here${forgotten}\n` +
       changedLines(fetched.changed) +
-      fetched.parted.map(({ id, storedAs }) => `${id} went on here in another way: theirs is ${storedAs}\n`).join(""),
+      fetched.parted
+        .map(({ id, storedAs }) => `${name(id)} went on here in another way: theirs is ${name(storedAs)}\n`)
+        .join(""),
   );
-  const broken = fetched.broken.map((problem) => `palimpsest: passed over: ${problem}\n`);
+  const broken = fetched.broken.map((problem) => `palimpsest: passed over: ${line(problem)}\n`);
   await writeError(leftOutLines(fetched.leftOut) + broken.join(""));
 }
 

@@ -1,5 +1,5 @@
 // What changed in a store by versions of another one, for people.
-import { name } from "../../lib/terminal.js";
+import { line, name } from "../../lib/terminal.js";
 
 /** Most changed objects that are shown. */
 const maxShown = 50;
@@ -10,8 +10,8 @@ const maxShown = 50;
  */
 export function changedLines(changed) {
   const lines = changed.slice(0, maxShown).map(({ id, type, path, before, after, storeId }) => {
-    const object = path === null ? name(id) : `${type} ${name(path ?? "")}`;
-    return `latest version changed: ${object}: ${day(before)} -> ${day(after)}, written by the store ${storeId}\n`;
+    const object = path === undefined ? name(id) : `${type} ${name(path)}`;
+    return `latest version changed: ${object}: ${day(before)} -> ${day(after)}, written by the store ${name(storeId)}\n`;
   });
   if (changed.length > maxShown) {
     lines.push(`latest version changed: ${changed.length - maxShown} more; --json lists all\n`);
@@ -24,10 +24,10 @@ export function changedLines(changed) {
  * @param {import("../../index.js").LeftOutOfImport[]} leftOut
  */
 export function leftOutLines(leftOut) {
-  return leftOut.map(({ id, detail }) => `palimpsest: left out ${id}: ${detail}\n`).join("");
+  return leftOut.map(({ id, detail }) => `palimpsest: left out ${name(id)}: ${line(detail)}\n`).join("");
 }
 
-/** @param {number} time */
+/** @param {number} time which others may say to be before any clock @returns {string} */
 function day(time) {
-  return new Date(time).toISOString().slice(0, 19).replace("T", " ");
+  return new Date(Math.max(0, time)).toISOString().slice(0, 19).replace("T", " ");
 }

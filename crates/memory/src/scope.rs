@@ -170,7 +170,12 @@ impl Folders {
         let find = || {
             let _bounded = looks::bounded(LOOK);
             let main = settings::main_checkout(self.project_folder()?)?;
-            Some(settings::project_of(&main).join(".pi").join("memory"))
+            let project = settings::project_of(&main);
+            let folder = project.join(".pi").join("memory");
+            // What git has there came with a clone, about which nobody asks in this worktree.
+            let counts = held_by_git(&main, &folder.join(LOCAL_INDEX_FILE)) == Some(false)
+                || self.standing_of(&project).is_ok_and(Standing::counts);
+            counts.then_some(folder)
         };
         self.main.get_or_init(find).as_deref().or_else(|| self.project())
     }
@@ -203,10 +208,13 @@ impl Folders {
 
     /// What the person said of the project.
     pub(super) fn standing(&self) -> Result<Standing> {
-        match (&self.book, self.real_project()) {
-            (Some(book), Some(real)) => book.standing(real, || Brought::of(real)),
-            _ => Ok(Standing::Unknown),
-        }
+        self.real_project().map_or(Ok(Standing::Unknown), |real| self.standing_of(real))
+    }
+
+    /// What the person said of a project, by its real path.
+    fn standing_of(&self, real: &Path) -> Result<Standing> {
+        let asked = self.book.as_ref().map(|book| book.standing(real, || Brought::of(real)));
+        asked.unwrap_or(Ok(Standing::Unknown))
     }
 
     /// The project's real path; `None` if there is none, or its disk does not answer.

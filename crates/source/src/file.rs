@@ -10,6 +10,9 @@ use super::stamp::{is_fresh, root_depth, stamp_of};
 use base::object::{FileStamp, Hash};
 use files::looks;
 
+/// Largest file that is read whole: no string of JavaScript is longer.
+const MAX_WHOLE_BYTES: u64 = 512 << 20;
+
 /// How often to read a file that changes while it is read.
 const ATTEMPTS: u32 = 3;
 
@@ -112,12 +115,16 @@ pub(super) fn open_file(path: &Path) -> io::Result<Option<File>> {
 /// The bytes of the regular file at a path; `None` if something else is there, except a folder.
 ///
 /// # Errors
-/// Errors of the system.
+/// Errors of the system, and `FileTooLarge` beyond 512 MiB.
 pub fn read_bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let asked = path.to_owned();
     let read = looks::together(move || {
-        if looks::metadata(&asked)?.is_dir() {
+        let found = looks::metadata(&asked)?;
+        if found.is_dir() {
             return Err(ErrorKind::IsADirectory.into());
+        }
+        if found.is_file() && found.len() > MAX_WHOLE_BYTES {
+            return Err(ErrorKind::FileTooLarge.into());
         }
         let Some(mut file) = open_file(&asked)? else { return Ok(None) };
         let mut bytes = Vec::new();

@@ -47,8 +47,8 @@ pub use relations::{
     Written, is_markdown_type, named,
 };
 pub use search::{
-    Expression, FoundIn, FoundRows, FoundText, SearchFilter, SearchHit, SearchQuery, SearchResults,
-    SnippetLine,
+    Expression, FoundIn, FoundRows, FoundText, MAX_UNITS, SearchFilter, SearchHit, SearchQuery,
+    SearchResults, SnippetLine,
 };
 pub use search::{
     Phrase, Ranking, SearchUnit, TermKind, each_term, inverse_frequency, snippet, term_frequency,

@@ -10,7 +10,7 @@ mod snippet;
 mod terms;
 mod texts;
 
-pub use expression::Expression;
+pub use expression::{Expression, MAX_UNITS};
 pub use expression::{Phrase, SearchUnit};
 pub use query::{FoundIn, FoundRows, FoundText, SearchFilter};
 pub(super) use ranking::WEIGHTS;

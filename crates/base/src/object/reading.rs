@@ -42,6 +42,9 @@ static WORD: LazyLock<Regex> = LazyLock::new(|| form(r"\S+"));
 /// What stands around a handle in a sentence.
 const BESIDE: &[char] = &['.', ':', '·', '!', '?', '@', '#', '-'];
 
+/// Most commas in a name of a list, so that a long list takes no longer than its names do.
+const MAX_COMMAS: usize = 8;
+
 fn form(text: &str) -> Regex {
     Regex::new(text).expect("constants that tests compile")
 }
@@ -81,7 +84,7 @@ impl Reading {
     }
 
     /// The names of a list, each with the lines behind it: `t7:1-10, t9`. `is_name`: whether a text
-    /// names something, so that a name with a comma stays whole.
+    /// names something, so that a name with a few commas stays whole.
     pub fn listed<E>(
         text: &str,
         mut is_name: impl FnMut(&str) -> Result<bool, E>,
@@ -91,7 +94,8 @@ impl Reading {
         let mut next = 0;
         while let Some(first) = pieces.get(next) {
             let mut end = next;
-            for (longer, last) in pieces.iter().enumerate().skip(next + 1).rev() {
+            let longer = pieces.iter().enumerate().skip(next + 1).take(MAX_COMMAS).rev();
+            for (longer, last) in longer {
                 if is_name(&text[first.start..last.end])? {
                     end = longer;
                     break;
@@ -293,6 +297,19 @@ mod tests {
         ] {
             assert_eq!(listed(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_long_list_asks_a_few_times_for_each_name() {
+        let text = (0..500).map(|at| format!("a/{at}.txt")).collect::<Vec<_>>().join(", ");
+        let mut asked = 0;
+        let names = Reading::listed::<()>(&text, |name| {
+            asked += 1;
+            assert!(name.len() < 200, "{name}");
+            Ok(false)
+        });
+        assert_eq!(names.unwrap().len(), 500);
+        assert!(asked <= 500 * MAX_COMMAS, "{asked}");
     }
 
     proptest! {

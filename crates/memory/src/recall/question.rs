@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::corpus::{Corpus, Indexed, Place, Term};
 use super::words;
-use store::{Expression, Phrase, SearchUnit};
+use store::{Expression, MAX_UNITS, Phrase, SearchUnit};
 
 /// What a word counts of which only others with the same beginning are found.
 const AKIN: f64 = 0.6;
@@ -47,6 +47,8 @@ impl Question {
                 _ => units.push(asked),
             }
         }
+        // One long path may have more words than a search has units.
+        units.truncate(MAX_UNITS);
         let excluded = expression.excluded.iter().flat_map(|unit| &unit.phrases);
         let excluded = excluded.flat_map(|phrase| corpus.find(phrase)).collect();
         let words = units.iter().flat_map(|unit: &Asked| &unit.terms);

@@ -128,6 +128,13 @@ fn names_are_found_in_other_spellings_and_parts() {
 }
 
 #[test]
+fn a_path_of_more_words_than_a_search_has_is_searched() {
+    let folder = written(&[(GLOBAL, "- Ports: 8080 is taken\n")]);
+    let found = recall(&folder, &format!("ports/{}", "a/".repeat(100)));
+    assert_eq!(places(&found), ["global MEMORY.md:1"]);
+}
+
+#[test]
 fn entries_that_say_the_same_share_a_place() {
     let text = "- The linker is mold, which saves a minute of each build\n\
                 - the linker is mold, it saves a minute of each build\n\

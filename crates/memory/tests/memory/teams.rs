@@ -89,11 +89,49 @@ fn a_folder_that_no_repository_calls_its_worktree_is_none() {
     run(&root, &["commit", "--quiet", "--allow-empty", "--message", "a"]);
     run(&root, &["worktree", "add", "--quiet", "../w", "-b", "other"]);
     let forged = root.parent().unwrap().join("forged");
-    fs::create_dir(&forged).unwrap();
+    let git = forged.join("git");
+    let finds_its_own = || {
+        let folders = Folders::new(Some(&repository.agent()), Some(&forged), true);
+        assert_eq!(folders.folder(Scope::Local), Some(&*forged.join(".pi/memory")));
+        fs::remove_file(forged.join(".git")).unwrap();
+    };
+    fs::create_dir_all(&git).unwrap();
     let link = root.parent().unwrap().join("w/.git");
     fs::copy(&link, forged.join(".git")).unwrap();
-    let folders = Folders::new(Some(&repository.agent()), Some(&forged), true);
-    assert_eq!(folders.folder(Scope::Local), Some(&*forged.join(".pi/memory")));
+    finds_its_own();
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(&link, forged.join(".git")).unwrap();
+        finds_its_own();
+    }
+    // A git folder of its own, as an archive brings it, that names the repository and the worktree.
+    for back in [forged.join(".git").display().to_string(), "../.git".to_owned()] {
+        fs::write(forged.join(".git"), "gitdir: git\n").unwrap();
+        fs::write(git.join("commondir"), root.join(".git").display().to_string()).unwrap();
+        fs::write(git.join("gitdir"), back).unwrap();
+        finds_its_own();
+    }
+}
+
+#[test]
+fn private_memory_that_a_clone_brought_waits_in_a_worktree() {
+    let repository = Repository::new();
+    fs::create_dir_all(repository.root().join(".pi/memory")).unwrap();
+    repository.write(".pi/memory/MEMORY.local.md", "- Planted: by the clone\n");
+    repository.commit();
+    let main = repository.root();
+    let worktree = main.parent().unwrap().join("w");
+    run(&main, &["worktree", "add", "--quiet", "../w", "-b", "other"]);
+    run(&worktree, &["rm", "--quiet", "-r", ".pi"]);
+    let local = |folder: &Path| Some(folder.join(".pi/memory"));
+    let found = || {
+        let folders = Folders::new(Some(&repository.agent()), Some(&worktree), true);
+        folders.folder(Scope::Local).map(Path::to_owned)
+    };
+    assert_eq!(found(), local(&worktree));
+    let book = settings::TrustBook::of(Some(&repository.agent())).unwrap();
+    book.answer(&main, Some(true), some_day()).unwrap();
+    assert_eq!(found(), local(&main));
 }
 
 #[test]

@@ -160,13 +160,14 @@ fn repository(folder: &Path) -> Option<(PathBuf, PathBuf)> {
 /// folder, and where there is no main checkout.
 pub fn main_checkout(folder: &Path) -> Option<PathBuf> {
     let (root, git) = repository(folder)?;
-    let common = git.join(text_of(&git.join("commondir"))?.trim());
-    // A file `.git` may name any repository; one that has the worktree names it, too.
-    let back = text_of(&git.join("gitdir"))?;
-    let is_of_it = looks::canonicalize(Path::new(back.trim())).ok()?
-        == looks::canonicalize(&root.join(".git")).ok()?;
-    let common = looks::canonicalize(&common).ok().filter(|_| is_of_it)?;
-    let main = common.parent().filter(|_| common.ends_with(".git"))?;
+    let git = looks::canonicalize(&git).ok()?;
+    let common = looks::canonicalize(&git.join(text_of(&git.join("commondir"))?.trim())).ok()?;
+    // Files that come with a folder may name any repository: one that has the worktree holds its git
+    // folder, and names in there where it is. A link in the place of `.git` is not where it is.
+    let back = git.join(text_of(&git.join("gitdir"))?.trim());
+    let is_of_it = git.parent() == Some(common.join("worktrees").as_path())
+        && looks::canonicalize(&back).ok()? == looks::canonicalize(&root).ok()?.join(".git");
+    let main = common.parent().filter(|_| is_of_it && common.ends_with(".git"))?;
     Some(main.components().chain(folder.strip_prefix(&root).ok()?.components()).collect())
 }
 

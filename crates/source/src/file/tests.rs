@@ -177,3 +177,11 @@ fn times_before_1970_are_negative() {
     file.set_modified(UNIX_EPOCH - Duration::from_secs(2)).unwrap();
     assert_eq!(stamp(&path).map(|stamp| stamp.mtime_ns), Some(-2_000_000_000));
 }
+
+#[test]
+fn a_file_beyond_all_strings_is_not_read_into_memory() {
+    let folder = Folder::new();
+    let path = folder.write("large", b"");
+    File::options().write(true).open(&path).unwrap().set_len(MAX_WHOLE_BYTES + 1).unwrap();
+    assert_eq!(read_bytes(&path).unwrap_err().kind(), ErrorKind::FileTooLarge);
+}

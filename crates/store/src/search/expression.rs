@@ -10,7 +10,7 @@ use super::terms::{TermKind, each_term, folded, is_spaceless, is_word_character,
 use base::error::{Error, Result};
 
 /// Most units of a search; further words are ignored.
-pub(crate) const MAX_UNITS: usize = 64;
+pub const MAX_UNITS: usize = 64;
 
 /// Longest run of a script without spaces that counts as one word, in characters; longer runs count
 /// as several.
