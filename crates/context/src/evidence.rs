@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::num::NonZeroU32;
 
 use super::host::HostMessage;
 
@@ -18,13 +19,28 @@ pub struct Evidence {
     taken: usize,
 }
 
-/// Where a line occurred.
+/// Where a line occurred. Small, since there is one for each line of a session.
 #[derive(Debug, Default)]
 struct Seen {
-    /// Position of the newest output with the line.
-    output: Option<u64>,
-    /// Position of the newest message of a person or the model with the line.
-    said: Option<u64>,
+    /// The newest output with the line.
+    output: Option<Place>,
+    /// The newest message of a person or the model with the line.
+    said: Option<Place>,
+}
+
+/// A position in the chat, plus one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Place(NonZeroU32);
+
+impl Place {
+    fn at(position: u64) -> Self {
+        let next = u32::try_from(position).unwrap_or(u32::MAX).saturating_add(1);
+        Self(NonZeroU32::new(next).unwrap_or(NonZeroU32::MAX))
+    }
+
+    fn position(self) -> u64 {
+        u64::from(self.0.get()) - 1
+    }
 }
 
 /// What an answer of the model needed.
@@ -63,30 +79,33 @@ impl Evidence {
         if message.withheld.is_some() {
             return AnswerNeeds::default();
         }
-        let is_output = message.key.role == "toolResult";
+        let here = Some(Place::at(at));
+        let said = message.said();
+        let lines = said.iter().flat_map(|text| text.split('\n')).filter_map(key);
+        if message.key.role == "toolResult" {
+            lines.for_each(|line| self.lines.entry(line).or_default().output = here);
+            return AnswerNeeds::default();
+        }
         let held: HashSet<u64> =
             held.into_iter().flat_map(|text| text.split('\n')).filter_map(key).collect();
-        let mut lines = HashSet::new();
-        for text in message.said() {
-            lines.extend(text.split('\n').filter_map(key));
-        }
-        let mut needed: HashMap<u64, u32> = HashMap::new();
+        let mut needed: HashMap<Place, u32> = HashMap::new();
         let mut words = Vec::new();
-        for line in lines {
+        for line in lines.collect::<HashSet<u64>>() {
             let seen = self.lines.entry(line).or_default();
-            if is_output || held.contains(&line) {
-                seen.output = Some(at);
+            if held.contains(&line) {
+                seen.output = here;
                 continue;
             }
             match (seen.said, seen.output) {
                 _ if message.key.role != "assistant" => {}
-                (Some(said), output) => words.push((said, output)),
+                (Some(said), output) => words.push((said.position(), output.map(Place::position))),
                 (None, Some(output)) => *needed.entry(output).or_default() += 1,
                 (None, None) => {}
             }
-            seen.said = Some(at);
+            seen.said = here;
         }
-        let mut outputs: Vec<_> = needed.into_iter().collect();
+        let needed = needed.into_iter().map(|(output, lines)| (output.position(), lines));
+        let mut outputs: Vec<_> = needed.collect();
         outputs.sort_unstable();
         words.sort_unstable();
         AnswerNeeds { outputs, words }

@@ -197,7 +197,9 @@ impl Nickname {
     /// `INVALID_NICKNAME` with the reason.
     pub fn parse(text: &str) -> Result<Self> {
         let refuse = |reason: &str| {
-            Err(Error::InvalidNickname { name: text.to_owned(), reason: reason.to_owned() })
+            // What was taken for a nickname may be a whole text.
+            let name = text.chars().take(65).collect();
+            Err(Error::InvalidNickname { name, reason: reason.to_owned() })
         };
         if text.is_empty() || text.chars().count() > 64 {
             return refuse("it must have 1 to 64 characters");
