@@ -1143,6 +1143,13 @@ export interface StaticReference {
 
 export type Reference = DynamicReference | StaticReference;
 
+/** What an item of a chat has in the place of an output: a version by its `contentHash`, and the first and last of the lines shown. */
+export interface ItemContent {
+  object: string;
+  version: string;
+  lines?: [number, number];
+}
+
 /** A field that differs between two versions. Null also means that a version has no such field. */
 export interface FieldChange {
   name: string;
@@ -2752,11 +2759,12 @@ export declare class Store {
   diff(name: string, options?: DiffOptions): Promise<Difference>
   /**
    * Reads the version that a reference points to. `{ id }` points to the latest version. With `content_hash` and `origin` it points
-   * to that version, in whatever store it was first written; its payload is checked against the hash.
+   * to that version, in whatever store it was first written; its payload is checked against the hash. So does what an item of a chat
+   * has in the place of an output.
    *
    * Rejects with `NOT_FOUND` if the store does not hold it, and with `HASH_MISMATCH`, naming both hashes.
    */
-  resolve(reference: Reference): Promise<Version>
+  resolve(reference: Reference | ItemContent): Promise<Version>
   /** Lists the latest versions of all objects of a type, ordered by ID. */
   list(type: ObjectType, options?: ListOptions): Promise<Version[]>
   /**

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openStore, type Store, storePath } from "../index.js";
+import { type ItemContent, openStore, type Store, storePath } from "../index.js";
 import { isEverything } from "../scripts/lib/tiers.js";
 import { temporaryFolder } from "./e2e/support.ts";
 import { rejection, session, step, store, user, wrong } from "./sessions.ts";
@@ -120,6 +120,9 @@ test("items are read by position, as of any version", async () => {
   expect(await to.items("chat:s", { from: 1, to: 3 })).toEqual(all.slice(1, 3));
   expect(await to.items("chat:s", { at: -1 })).toEqual(all.slice(0, 3));
   expect(await to.items("call_1")).toEqual([]);
+  const { content }: { content: ItemContent } = JSON.parse(all[2]);
+  expect(await to.resolve(content)).toEqual(await to.get("call_1"));
+  expect(await codeOf(() => to.resolve({ ...content, version: "0".repeat(64) }))).toBe("NOT_FOUND");
   expect(await codeOf(() => to.items("chat:s", { from: -1 }))).toBe("INVALID_ARGUMENT");
 });
 

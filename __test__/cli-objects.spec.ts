@@ -27,16 +27,16 @@ describe("show", () => {
     const [latest, first] = at.json<{ versions: Version[] }>("history", "a.md").versions;
     expect(at.run("show", "a.md").stdout).toBe(now);
     for (const at_ of [`${first.txId}`, "-1", "@-1", first.systemTime]) {
-      expect(at.run("show", "a.md", "--as-of", at_).stdout).toBe(old);
+      expect(at.run("show", "a.md", "--at", at_).stdout).toBe(old);
     }
-    expect(at.run("show", "a.md", "--as-of", latest.systemTime).stdout).toBe(now);
+    expect(at.run("show", "a.md", "--at", latest.systemTime).stdout).toBe(now);
     expect(at.run("show", "a.md@-1").stdout).toBe(old);
     expect(at.run("show", `a.md@${first.txId}`).stdout).toBe(old);
     expect(at.run("show", join(at.folder, "a.md")).stdout).toBe(now);
     expect(at.run("show", latest.id).stdout).toBe(now);
     expect(at.run("show", latest.id.slice(0, 8)).stdout).toBe(now);
-    expect(at.failure("show", "a.md", "--as-of", "2001-01-01")).toMatchObject({ status: 3, code: "NOT_FOUND" });
-    expect(at.failure("show", "a.md", "--as-of", "soon")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
+    expect(at.failure("show", "a.md", "--at", "2001-01-01")).toMatchObject({ status: 3, code: "NOT_FOUND" });
+    expect(at.failure("show", "a.md", "--at", "soon")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
   });
 
   test("prints all of an output that its tool cut", async () => {
@@ -435,7 +435,7 @@ describe("lists", () => {
     expect(query("tool = bash or type = chat")).toEqual(["call_1", "chat:s"]);
     expect(query("tool = bash or type = chat", "--type", "toolcall")).toEqual(["call_1"]);
     expect(query("order by type desc limit 3", "--limit", "2")).toEqual(["call_1", "session:s"]);
-    expect(query("type = file", "--as-of", "1").length).toBe(1);
+    expect(query("type = file", "--at", "1").length).toBe(1);
     expect(at.failure("objects", "--query", "tool =")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
     expect(at.failure("objects", "--query", "colour = red")).toMatchObject({ status: 2, code: "UNKNOWN_FIELD" });
     const row = at.run("objects", "--type", "toolcall").stdout.split("\t");
@@ -478,7 +478,7 @@ describe("a name that means nothing", () => {
     expect(at.failure("show", "t1").hint).toContain("name that with `--session`");
     expect(at.failure("forget", "t1").hint).toContain("handles exist only inside a session");
     expect(at.failure("ledger", "nobody").hint).toBe("`palimpsest sessions` lists the sessions");
-    expect(at.failure("objects", "--as-of", "yesterday").message).toMatch(/^`--as-of` is `yesterday`; /);
+    expect(at.failure("objects", "--at", "yesterday").message).toMatch(/^`--at` is `yesterday`; /);
   });
 });
 
@@ -500,7 +500,7 @@ describe("a session", () => {
     // At its first call there was nothing but what the person said.
     const { versions } = at.json<{ versions: Version[] }>("history", "session:s");
     const first = String(versions.at(-1)?.txId);
-    const before = at.json<{ document: SessionDocument }>("show", "session:s", "--metadata", "--as-of", first);
+    const before = at.json<{ document: SessionDocument }>("show", "session:s", "--metadata", "--at", first);
     expect(before.document).toMatchObject({ calls: 1, branchLeaf: 0, index: [], toolcallRefs: [] });
   });
 

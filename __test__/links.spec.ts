@@ -11,7 +11,7 @@ test("a handle in a note leads to what it meant when written", async () => {
   mkdirSync(join(cwd, ".git"));
   const of = async (sessionId: string, output: string, note: string) => {
     const opened = await session({ sessionId, cwd }, to);
-    const messages = [user("run it"), ...step(1, output)];
+    const messages = [user(`run it for [[${note}]]`), ...step(1, output)];
     await opened.transformContext(messages);
     const args = { path: note, content: "It failed, see [[t1]] and [[t1:2-2]].\n" };
     writeFileSync(join(cwd, note), args.content);
@@ -48,6 +48,7 @@ test("a handle in a note leads to what it meant when written", async () => {
   const chat = links.find(([from]) => from.startsWith("chat:"))?.[0] ?? "";
   const said = (await to.links(chat)).filter(({ kind }) => kind === "wikilink");
   expect(said.map(({ written, target }) => [written, target.state, target.id === note])).toEqual([
+    ["notes-of-one.md", "found", true],
     ["t1", "found", false],
     ["notes-of-one.md", "found", true],
   ]);

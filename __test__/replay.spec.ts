@@ -395,9 +395,13 @@ describe("palimpsest replay", () => {
     );
     const all = at.run("replay", ".");
     expect(all.status).toBe(1);
+    expect(all.stdout).toContain(
+      "\nleft out: 1 line that cannot be read, and may have held requests; all else was read, 34 requests and 32 calls\n",
+    );
     expect(all.stdout).toContain("\nbesides: lines that are not JSON objects left out: 1\n");
     expect(all.stdout).toMatch(/\npassed over: 2 files of the folders that are not sessions, such as `.*empty\.jsonl`/);
     expect(at.run("replay", "whole.jsonl", "empty.jsonl").status).toBe(0);
+    expect(at.failure("replay", "empty.jsonl")).toMatchObject({ status: 2, message: "`empty.jsonl` is empty" });
     const { files, passedOver, failed } = JSON.parse(at.run("replay", ".", "--json").stdout);
     expect(files.map(({ name, unreadLines }: ReplayedFile) => [name, unreadLines])).toEqual([
       ["broken", 1],

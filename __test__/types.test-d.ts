@@ -13,6 +13,7 @@ import {
   type ImageBlock,
   type IndexOptions,
   type IndexReport,
+  type ItemContent,
   type ItemsOptions,
   type Ledger,
   type LedgerFaults,
@@ -159,7 +160,7 @@ expectTypeOf<Store["name"]>().toEqualTypeOf<
   (name: string, nickname: string, options?: NameOptions) => Promise<string>
 >();
 expectTypeOf<Store["unname"]>().toEqualTypeOf<(nickname: string) => Promise<string>>();
-expectTypeOf<Store["resolve"]>().toEqualTypeOf<(reference: Reference) => Promise<Version>>();
+expectTypeOf<Store["resolve"]>().toEqualTypeOf<(reference: Reference | ItemContent) => Promise<Version>>();
 expectTypeOf<Store["list"]>().toEqualTypeOf<(type: ObjectType, options?: ListOptions) => Promise<Version[]>>();
 expectTypeOf<Store["query"]>().toEqualTypeOf<(query: string, options?: QueryOptions) => Promise<Version[]>>();
 expectTypeOf<Store["search"]>().toEqualTypeOf<(text: string, options?: SearchOptions) => Promise<SearchResults>>();

@@ -9,7 +9,7 @@ import { shownId, writeTable } from "../lib/table.js";
 export const expand = {
   name: "expand",
   usage:
-    "NAME [--session SESSION] [--depth N] [--back] [--kind KINDS] [--place PLACES] [--type TYPES] [--content] [--select PATHS] [--limit N] [--as-of TX|TIME]",
+    "NAME [--session SESSION] [--depth N] [--back] [--kind KINDS] [--place PLACES] [--type TYPES] [--content] [--select PATHS] [--limit N] [--at TX|TIME]",
   summary: "Follow links and references, with contents or values",
   arguments: [1, 1],
   options: {
@@ -22,7 +22,7 @@ export const expand = {
     content: { type: "boolean", text: "print the contents, or the part that a relation names" },
     select: { type: "string", value: "PATHS", text: "print these values: tool,args.command,toolcall_refs" },
     limit: { type: "string", value: "N", text: "largest number of objects; default: 1,000" },
-    "as-of": { type: "string", value: "TX|TIME", text: "as of a transaction (12) or a time (RFC 3339)" },
+    at: { type: "string", value: "TX|TIME", text: "as of a transaction (12) or a time (RFC 3339)" },
   },
   notes: [
     "Columns: distance, kind of the relation, its place, state, object. A pinned reference gives its version. The values are those of fields, `content`, `additional.NAME`, `items[*].message.role`, and of a chat `turns` and `toolcall_refs`.",
@@ -51,7 +51,7 @@ export const expand = {
           content,
           values: select,
           limit: wholeNumber(given, "limit"),
-          at: text(given, "as-of"),
+          at: text(given, "at"),
         });
         if (given.json) {
           return writeJson(found);

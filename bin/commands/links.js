@@ -9,7 +9,7 @@ import { shownId, writeTable } from "../lib/table.js";
 /** @type {import("../lib/arguments.js").Command} */
 export const links = {
   name: "links",
-  usage: "NAME [--session SESSION] [--back] [--part PART] [--as-of TX|TIME]",
+  usage: "NAME [--session SESSION] [--back] [--part PART] [--at TX|TIME]",
   summary: "List the links, tags and references of an object",
   arguments: [1, 1],
   options: {
@@ -20,7 +20,7 @@ export const links = {
       value: "PART",
       text: "with --back: only links to this heading (Guide#Install) or block (^id)",
     },
-    "as-of": { type: "string", value: "TX|TIME", text: "as of a transaction (12) or a time (RFC 3339)" },
+    at: { type: "string", value: "TX|TIME", text: "as of a transaction (12) or a time (RFC 3339)" },
   },
   notes: [
     "Columns: kind, place, line, text, target; with --back, the ID of the object that has the link comes first. A link resolves to a stored file in the vault of the linking file: the nearest folder above it with a .obsidian, else with a .git, else the folder that was given to `palimpsest index`, else the one that the file is in. Other files that an ambiguous link may mean follow in parentheses. A wikilink that leads to no file may name any object: by ID, a unique beginning of it, nickname, or handle, call ID or path of the session that wrote it, with a version (`[[t17@-1]]`) or lines (`[[t17:5-9]]`).",
@@ -28,7 +28,7 @@ export const links = {
   json: "{ id: string, links: ObjectLink[] }",
   examples: ["palimpsest links notes/plan.md", "palimpsest links notes/plan.md --back --json"],
   async run(given) {
-    const at = text(given, "as-of");
+    const at = text(given, "at");
     const part = text(given, "part");
     const back = given.values.back === true;
     if (part !== undefined && !back) {

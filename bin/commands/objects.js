@@ -13,14 +13,14 @@ const pageObjects = 1_000;
 /** @type {import("../lib/arguments.js").Command} */
 export const objects = {
   name: "objects",
-  usage: "[--type TYPE] [--query QUERY] [--limit N] [--as-of TX|TIME]",
+  usage: "[--type TYPE] [--query QUERY] [--limit N] [--at TX|TIME]",
   summary: "List objects, and query their metadata",
   arguments: [0, 0],
   options: {
     type: { type: "string", value: "TYPE", text: `only objects of a type: ${types.join(", ")}` },
     query: { type: "string", value: "QUERY", text: "only objects that match, in the order that the query gives" },
     limit: { type: "string", value: "N", text: "largest number of objects; default: all" },
-    "as-of": { type: "string", value: "TX|TIME", text: "as of a transaction (12) or a time (RFC 3339)" },
+    at: { type: "string", value: "TX|TIME", text: "as of a transaction (12) or a time (RFC 3339)" },
   },
   notes: [
     "Columns: ID, type, transaction and time of the version, size, description, with the store that wrote the version if that is another one.",
@@ -33,7 +33,7 @@ export const objects = {
   ],
   async run(given) {
     const type = /** @type {import("../../index.js").ObjectType | undefined} */ (text(given, "type"));
-    const options = { type, limit: wholeNumber(given, "limit"), at: text(given, "as-of") };
+    const options = { type, limit: wholeNumber(given, "limit"), at: text(given, "at") };
     await withStore(
       given,
       async (store) => {

@@ -17,12 +17,12 @@ const shownField = "content";
 /** @type {import("../lib/arguments.js").Command} */
 export const show = {
   name: "show",
-  usage: "NAME [--session SESSION] [--as-of TX|TIME] [--lines A-B] [--field NAME] [--metadata]",
+  usage: "NAME [--session SESSION] [--at TX|TIME] [--lines A-B] [--field NAME] [--metadata]",
   summary: "Print the content of an object, unchanged",
   arguments: [1, 1],
   options: {
     session: handleOption,
-    "as-of": {
+    at: {
       type: "string",
       value: "TX|TIME",
       text: "as of a transaction (12), a step back (-1) or a time (RFC 3339)",
@@ -38,7 +38,7 @@ export const show = {
   json: "Version & { text: string }, or Version & { items: unknown[] }; with --metadata Version & { document?: SessionDocument }",
   examples: ["palimpsest show src/main.rs@-1 --lines 1-40", "palimpsest show t17 --session latest | less"],
   async run(given) {
-    const at = text(given, "as-of");
+    const at = text(given, "at");
     const lines = text(given, "lines");
     const field = text(given, "field");
     if (given.values.metadata === true && (lines !== undefined || field !== undefined)) {
@@ -122,7 +122,7 @@ function rowOf({ pool, active, pinned }) {
  * @param {{ name: string, version: import("../../index.js").Version, lines: string | undefined }} shown
  */
 async function showItems(given, store, { name, version, lines }) {
-  const at = text(given, "as-of");
+  const at = text(given, "at");
   if (given.json) {
     const items = await store.items(name, { at, lines });
     return writeJson({ ...version, items: items.map((item) => JSON.parse(item)) });

@@ -81,7 +81,7 @@ function inWordsOf({ command, name, session }, code, { message, hint }) {
 }
 
 /** What arguments of the addon's methods are called on the command line, if not by their own name. @type {Record<string, string>} */
-const optionNames = { at: "as-of", maxLineBytes: "max-line-bytes" };
+const optionNames = { maxLineBytes: "max-line-bytes" };
 
 /** @type {Record<string, string>} */
 const argumentNames = { from: "A", to: "B", query: "TEXT", handle: "NAME", name: "NAME", nickname: "NICKNAME" };

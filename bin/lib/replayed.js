@@ -151,9 +151,12 @@ export function leftOut(files, passedOver) {
   const why = reasons.filter(([count]) => Number(count) > 0).map(([count, reason]) => `${count} ${reason}`);
   const [gone, goneCalls] = [Math.max(0, requests - read), Math.max(0, calls - readCalls)];
   const all = `${plural(requests, "request")} and ${plural(calls, "call")}`;
+  const unread = total(({ unreadLines }) => unreadLines);
   const lines = [
     gone + goneCalls === 0
-      ? `left out: no request; the files hold ${all}, and all were read`
+      ? unread === 0
+        ? `left out: no request; the files hold ${all}, and all were read`
+        : `left out: ${plural(unread, "line")} that cannot be read, and may have held requests; all else was read, ${all}`
       : `left out: ${plural(gone, "request")} and ${plural(goneCalls, "call")} of the ${all} that the files hold${why.length === 0 ? "" : `; ${why.join(", ")}`}`,
   ];
   const notes = summed(files);

@@ -1,6 +1,7 @@
 // Finds the transcripts that a command line names, and names for them. Does not read them.
 import { resolve } from "node:path";
 import { plural } from "../../lib/describe.js";
+import { name as spelt } from "../../lib/terminal.js";
 import { UsageError } from "./arguments.js";
 
 /**
@@ -17,10 +18,14 @@ export async function transcripts(addon, given) {
   const passedOver = all.filter(({ problem }) => problem !== undefined);
   if (found.length === 0) {
     const where = given.map((path) => `\`${path}\``).join(", ");
+    const [first] = passedOver;
+    if (given.length === 1 && first?.path === resolve(given[0])) {
+      throw new UsageError(`\`${given[0]}\` ${first.problem}`, "name session files, or folders that hold some");
+    }
     const others =
-      passedOver.length === 0
+      first === undefined
         ? ""
-        : `; ${plural(passedOver.length, "file")} there ${passedOver.length === 1 ? "is none" : "are none"}`;
+        : `; ${plural(passedOver.length, "file")} there ${passedOver.length === 1 ? "is" : "are"} none, such as \`${spelt(first.path)}\`, which ${first.problem}`;
     throw new UsageError(
       `there is no session file in ${where}${others}`,
       "name session files, or folders that hold some",

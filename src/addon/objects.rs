@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use napi::Either;
 use napi::bindgen_prelude::Null;
 use napi_derive::napi;
+use serde::Deserialize;
 use serde_json::json;
 
 use super::argument::{Given, Json, Maybe};
@@ -14,9 +15,17 @@ use super::names::{NameOptions, ReadOptions};
 use super::store::Store;
 use super::version::{At, all_described, described, selector};
 use base::error::{Error, Result};
-use base::object::{AsOf, ObjectId, ObjectType, Reference, line_count};
+use base::object::{AsOf, Hash, ObjectId, ObjectType, Reference, line_count};
 use session::{LineRange, Picked};
 use store::{DEFAULT_DIFF_CONTEXT, NewVersion};
+
+/// What says which version is meant: a reference, or what an item of a chat has for a content.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Resolvable {
+    Item { object: ObjectId, version: Hash },
+    Reference(Reference),
+}
 
 /// A version to write.
 #[napi(object, object_to_js = false)]
@@ -255,16 +264,24 @@ impl Store {
     }
 
     /// Reads the version that a reference points to. `{ id }` points to the latest version. With `content_hash` and `origin` it points
-    /// to that version, in whatever store it was first written; its payload is checked against the hash.
+    /// to that version, in whatever store it was first written; its payload is checked against the hash. So does what an item of a chat
+    /// has in the place of an output.
     ///
     /// Rejects with `NOT_FOUND` if the store does not hold it, and with `HASH_MISMATCH`, naming both hashes.
-    #[napi(ts_args_type = "reference: Reference", ts_return_type = "Promise<Version>")]
+    #[napi(
+        ts_args_type = "reference: Reference | ItemContent",
+        ts_return_type = "Promise<Version>"
+    )]
     pub fn resolve(&self, reference: Given<Json>) -> Promised<Answer> {
         let store = self.core.clone();
         answering(move || {
-            let reference: Reference = serde_json::from_value(reference.named("reference")?.0)
-                .map_err(|_| Error::argument("reference", "has not the form of a reference"))?;
-            described(&store, &store.resolve(&reference)?)
+            let given = reference.named("reference")?.0;
+            let form = |_| Error::argument("reference", "has not the form of a reference");
+            let version = match serde_json::from_value(given).map_err(form)? {
+                Resolvable::Item { object, version } => store.resolve_version(&object, &version)?,
+                Resolvable::Reference(reference) => store.resolve(&reference)?,
+            };
+            described(&store, &version)
         })
     }
 

@@ -398,7 +398,7 @@ impl Error {
             Self::MalformedTranscript { .. } => {
                 "supported are session files of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI, Qwen Code, OpenCode and \
                  OpenClaw, plain or compressed, sessions of the databases of the last two as `FILE#SESSION`, messages of \
-                 Anthropic's or OpenAI's API, one per line, and the neutral form: a line `{\"session\":{…}}`, then one \
+                 Anthropic's or OpenAI's API, one per line or as a list, and the neutral form: a line `{\"session\":{…}}`, then one \
                  message of pi-ai per line"
             }
             Self::TooFewNeeds { .. } => {

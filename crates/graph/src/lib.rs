@@ -32,9 +32,9 @@ use store::{
 /// `.git` in the folders above a file, to find the root of its vault.
 pub type Exists<'a> = &'a dyn Fn(&str, &str) -> bool;
 
-/// The objects that a name could mean in a session after a transaction: a handle, or the path of a file.
-/// The session by its ID.
-pub type Meant<'a> = &'a dyn Fn(&ObjectId, &str, TxId) -> Result<Vec<ObjectId>>;
+/// The objects that a name could mean in a session at a time: a handle, or the path of a file. The
+/// session by its ID.
+pub type Meant<'a> = &'a dyn Fn(&ObjectId, &str, AsOf) -> Result<Vec<ObjectId>>;
 
 /// What a relation's target turned out to be.
 #[derive(

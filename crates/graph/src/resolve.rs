@@ -219,7 +219,7 @@ impl<'a> Resolver<'a> {
     ) -> Result<Vec<ObjectId>> {
         let writers = self.writers(from, target, since)?;
         if name.handle().is_some() {
-            return self.meant(&writers, &name.text);
+            return self.meant(&writers, name);
         }
         let mut called = Vec::new();
         for (chat, _) in &writers {
@@ -240,7 +240,7 @@ impl<'a> Resolver<'a> {
         if let Some(id) = nicknamed.flatten() {
             return Ok(vec![id]);
         }
-        let meant = self.meant(&writers, &name.text)?;
+        let meant = self.meant(&writers, name)?;
         let Some(prefix) = name.id_prefix().filter(|_| meant.is_empty()) else { return Ok(meant) };
         let mut found = Vec::new();
         for id in self.store.find_prefix(prefix, MAX_CANDIDATES)? {
@@ -251,13 +251,16 @@ impl<'a> Resolver<'a> {
         Ok(found)
     }
 
-    /// What a name meant in the sessions of the chats that wrote it.
-    fn meant(&self, writers: &[(ObjectId, TxId)], name: &str) -> Result<Vec<ObjectId>> {
+    /// What a name means in the sessions of the chats that wrote it: a handle as it was written, a
+    /// path whenever the session met the file.
+    fn meant(&self, writers: &[(ObjectId, TxId)], name: &Name) -> Result<Vec<ObjectId>> {
+        let is_handle = name.handle().is_some();
         let mut found = Vec::new();
         for (chat, at) in writers {
             let session = self.version(chat)?.as_deref().and_then(session_of);
             if let (Some(session), Some(meant)) = (session, self.meant) {
-                found.extend(meant(&session, name, *at)?);
+                let at = if is_handle { AsOf::Tx(*at) } else { self.at };
+                found.extend(meant(&session, &name.text, at)?);
             }
         }
         found.sort();

@@ -89,6 +89,19 @@ impl Scope {
     }
 }
 
+/// Whether a path below `.pi` is that of [`LOCAL_INDEX_FILE`].
+fn is_local(file: &str) -> bool {
+    file.strip_prefix("memory/") == Some(LOCAL_INDEX_FILE)
+}
+
+/// Records that this person's session wrote those files of a project's that `is_written` takes.
+fn note_in(book: &TrustBook, real: &Path, is_written: impl Fn(&str) -> bool) {
+    let brought = Brought::of(real);
+    let written = brought.files().filter(|(file, _)| is_written(file));
+    let written = written.filter_map(|(file, hash)| Some((file.to_owned(), hash?.clone())));
+    book.note_written(real, &written.collect::<Vec<_>>());
+}
+
 /// Where memory lives for one user in one project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
@@ -238,11 +251,14 @@ impl Folders {
     /// `files`: paths in the memory folder, with `/`.
     pub(super) fn note_written<'a>(&self, files: impl Iterator<Item = &'a str>) {
         let (Some(book), Some(real)) = (&self.book, self.real_project()) else { return };
-        let brought = Brought::of(real);
-        let wanted: Vec<String> = files.map(|file| format!("memory/{file}")).collect();
-        let written = brought.files().filter(|(file, _)| wanted.iter().any(|one| one == file));
-        let written = written.filter_map(|(file, hash)| Some((file.to_owned(), hash?.clone())));
-        book.note_written(real, &written.collect::<Vec<_>>());
+        let files: Vec<String> = files.map(|file| format!("memory/{file}")).collect();
+        note_in(book, real, |file| files.iter().any(|one| one == file));
+        // What a linked worktree keeps in the main checkout is the person's there, too.
+        let main = self.local_elsewhere().filter(|_| files.iter().any(|file| is_local(file)));
+        let main = main.and_then(|file| looks::canonicalize(file.ancestors().nth(3)?).ok());
+        if let Some(main) = main {
+            note_in(book, &main, is_local);
+        }
     }
 
     /// Whether `MEMORY.local.md`, whose bytes have this hash, belongs to this person and not to the

@@ -31,6 +31,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use self::claude_code::several;
 use self::lines::{Line, Lines};
 use self::message::Message;
 use self::notes::Notes;
@@ -121,7 +122,8 @@ impl Format {
     /// The format of a file's lines; `None` if nothing says it.
     fn of(lines: &[Line<'_>]) -> Option<Result<Self, Refused>> {
         let of_list = || messages::form_of(lines).map(|form| form.map_err(Refused::new));
-        Self::told_by(lines).or_else(of_list)
+        let of_data_set = || stranger::data_set(lines).map(|refused| Err(Refused::new(refused)));
+        Self::told_by(lines).or_else(of_list).or_else(of_data_set)
     }
 }
 
@@ -162,8 +164,8 @@ impl Counts {
 /// out; a compaction's summary is a user message, and the messages before it are kept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transcript {
-    /// File name without `.jsonl`, `.json` and `.gz`; the folder's name for `events.jsonl`; for a
-    /// session of a database, its ID, followed by the conversation's number if it has several.
+    /// File name without `.jsonl`, `.json` and `.gz`; the folder's name for `events.jsonl`; for one
+    /// session of several, its ID, followed by the conversation's number if it has several.
     pub name: String,
     /// The program that wrote the file.
     pub format: Format,
@@ -194,8 +196,8 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Reads a session file, plain or gzipped, or one session of a database: `FILE#SESSION`, see
-    /// [`find`].
+    /// Reads a session file, plain or gzipped, or one session of a database or of a file that holds
+    /// several: `FILE#SESSION`, see [`find`].
     ///
     /// # Errors
     /// `FILE` if it cannot be read, or is not a regular file; `MALFORMED_TRANSCRIPT` with the line
@@ -207,7 +209,9 @@ impl Transcript {
             let (format, parts) = database::read(&file, &session, &mut notes)?;
             return Ok(Self::new(session, format, parts, notes));
         }
-        Self::parse(path, &tail::whole(path, lines::bytes_of(path)?)?)
+        let (file, session) = find::split(path);
+        let bytes = tail::whole(&file, lines::bytes_of(&file)?)?;
+        Self::parse_session(&file, &bytes, session.as_deref())
     }
 
     /// Reads the bytes of a session file, plain or gzipped. `path` gives its name, and the place of
@@ -216,6 +220,11 @@ impl Transcript {
     /// # Errors
     /// As [`Self::read`], except `FILE`.
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self> {
+        Self::parse_session(path, bytes, None)
+    }
+
+    /// As [`Self::parse`], for one of the sessions that a file of Claude Code holds.
+    fn parse_session(path: &Path, bytes: &[u8], session: Option<&str>) -> Result<Self> {
         let mut notes = Notes::default();
         let text = lines::text_of(bytes, &mut notes)?;
         let room = Room::for_file(text.len());
@@ -223,7 +232,17 @@ impl Transcript {
             let Refused { line, problem, .. } = refused;
             Error::MalformedTranscript { path: path.to_owned(), line, problem }
         };
-        let (format, lines) = recognised(&text, &room, &mut notes).map_err(refused)?;
+        let (format, mut lines) = recognised(&text, &room, &mut notes).map_err(refused)?;
+        if let Some(session) = session {
+            lines = several::of_session(lines, session);
+        }
+        let found = if format == Format::ClaudeCode { several::sessions(&lines).len() } else { 1 };
+        if found != 1 {
+            let problem = format!(
+                "begins a file of {found} sessions, and `#SESSION` behind its name says none of them"
+            );
+            return Err(refused(Refused::new((1, problem))));
+        }
         let parts = match format {
             Format::Neutral => neutral::read(lines, &mut notes),
             Format::Pi => pi::read(lines, &mut notes),
@@ -236,7 +255,8 @@ impl Transcript {
             Format::Qwen => qwen::read(lines, &mut notes),
             Format::Anthropic | Format::OpenAi => messages::read(lines, format, &mut notes),
         };
-        Ok(Self::new(find::name_of(path), format, parts, notes))
+        let name = session.map_or_else(|| find::name_of(path), str::to_owned);
+        Ok(Self::new(name, format, parts, notes))
     }
 
     /// A transcript of given messages, read like a file in the neutral form.
@@ -290,7 +310,8 @@ struct Parts {
     left: Counts,
 }
 
-/// The format of a text and its lines; a document over several lines counts as one line.
+/// The format of a text and its lines; a document over several lines counts as one line, and each
+/// object of a list as one.
 fn recognised<'a>(
     text: &'a str,
     room: &Room,
@@ -298,21 +319,28 @@ fn recognised<'a>(
 ) -> Result<(Format, Vec<Line<'a>>), Refused> {
     let mut of_lines = Notes::default();
     let lines = Lines::parse(text, room, &mut of_lines);
-    let told = Format::told_by(&lines.found);
+    // The last object of a list may stand on a line of its own.
+    let is_list = text.trim_start().starts_with('[');
+    let told = if is_list { None } else { Format::told_by(&lines.found) };
     if let Some((line, problem)) = lines.too_much(room) {
         return Err(Refused { line, problem, is_session: matches!(told, Some(Ok(_))) });
     }
-    if let Some(format) = told.or_else(|| Format::of(&lines.found)) {
-        notes.append(of_lines);
-        return Ok((format?, lines.found));
-    }
-    let Some(document) = lines.document(text, room, notes) else {
-        return Err(Refused::new(lines.complaint()));
+    let (found, complaint) = match lines.document(text, room, notes) {
+        Some(Ok(found)) if told.is_none() => {
+            let first = found.first().map_or(1, |line| line.number);
+            (found, (first, lines::UNKNOWN.to_owned()))
+        }
+        document => {
+            notes.append(of_lines);
+            let complaint = lines.complaint();
+            (lines.found, document.and_then(Result::err).unwrap_or(complaint))
+        }
     };
-    let document = [document.map_err(Refused::new)?];
-    match Format::told_by(&document) {
-        Some(format) => Ok((format?, document.into())),
-        None => Err(Refused::new((document[0].number, lines::UNKNOWN.to_owned()))),
+    let told = told.or_else(|| Format::told_by(&found));
+    let found = if told.is_none() { messages::unfolded(found) } else { found };
+    match told.or_else(|| Format::of(&found)) {
+        Some(format) => Ok((format?, found)),
+        None => Err(Refused::new(complaint)),
     }
 }
 
@@ -338,8 +366,8 @@ mod tests {
             let room = Room::for_file(text.len());
             let mut notes = Notes::default();
             let lines = Lines::parse(&text, &room, &mut notes);
-            let document =
-                lines.document(&text, &room, &mut notes).and_then(std::result::Result::ok);
+            let document = lines.document(&text, &room, &mut notes);
+            let document = document.and_then(std::result::Result::ok).unwrap_or_default();
             for line in lines.found.iter().chain(&document) {
                 let claims = READERS.iter().filter(|(knows, _)| knows(line));
                 let claims: Vec<Format> = claims.map(|(_, format)| *format).collect();

@@ -116,6 +116,18 @@ impl Store {
         Ok(version)
     }
 
+    /// Reads the newest version of an object with a hash, and verifies its payload.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` if the store lacks it; `HASH_MISMATCH` if its payload has another hash.
+    pub fn resolve_version(&self, id: &ObjectId, content_hash: &Hash) -> Result<Version> {
+        let version = self.find_version(id, content_hash)?;
+        let version =
+            version.ok_or_else(|| not_found(id, format!("with hash `{content_hash}`")))?;
+        self.verify(&version)?;
+        Ok(version)
+    }
+
     /// Reads the payload of a version, without its items.
     ///
     /// # Errors

@@ -37,6 +37,13 @@ export interface StaticReference {
 
 export type Reference = DynamicReference | StaticReference;
 
+/** What an item of a chat has in the place of an output: a version by its `contentHash`, and the first and last of the lines shown. */
+export interface ItemContent {
+  object: string;
+  version: string;
+  lines?: [number, number];
+}
+
 /** A field that differs between two versions. Null also means that a version has no such field. */
 export interface FieldChange {
   name: string;

@@ -1,5 +1,6 @@
 //! Links, backlinks and expansions, on memory and SQLite.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use base::object::{
@@ -212,7 +213,7 @@ fn wikilinks_name_objects_as_models_and_people_do() {
 fn a_handle_is_what_it_meant_to_the_session_that_wrote_it() {
     on_each_store(|store| {
         let said = json!({ "message": { "role": "assistant", "content": [
-            { "type": "text", "text": "see [[t1]] and `[[t2]]`" }
+            { "type": "text", "text": "see [[t1]] and `[[t2]]`, then [[later.md]]" }
         ] } });
         let chat = chat(store, &[said]);
         put_session_of(store, &chat);
@@ -223,24 +224,33 @@ fn a_handle_is_what_it_meant_to_the_session_that_wrote_it() {
             toolcall(store, id, &json!({ "chat_ref": chat, "args": args, "file_refs": [file] }), "")
         };
         let a = note(store, "/v/a.md", "[[t1]] [[t9]]");
-        let meant = |session: &ObjectId, name: &str, _: TxId| {
+        let last = Cell::new(TxId(0));
+        let meant = |session: &ObjectId, name: &str, at: AsOf| {
             assert_eq!(session.as_str(), "session:s");
-            Ok(if name == "t1" { vec![ObjectId::new("x")] } else { Vec::new() })
+            // A path leads to what the session met later, too.
+            Ok(match (name, at) {
+                ("t1", _) => vec![ObjectId::new("x")],
+                ("later.md", AsOf::Tx(at)) if at >= last.get() => vec![ObjectId::new("x")],
+                _ => Vec::new(),
+            })
         };
         let graph = || graph(store, AsOf::Latest).with_sessions(&meant);
         let of = |id| shown(&graph().links(id).unwrap());
         assert_eq!(of(&a.envelope.id), ["1: unresolved", "1: unresolved"], "nobody wrote it");
         write("w1", "about [[t1]] and [[t9]]");
         assert_eq!(of(&a.envelope.id), ["1: found x", "1: unresolved"]);
+        last.set(note(store, "/v/later.md", "x").tx_id);
         let found = graph().links(&chat).unwrap();
         let links: Vec<_> =
             found.iter().filter(|link| link.relation.place.line.is_some()).collect();
-        assert_eq!(links.len(), 1, "code is not a link");
-        assert_eq!(links[0].target.id, Some(call.envelope.id.clone()));
+        assert_eq!(links.len(), 2, "code is not a link");
+        for link in links {
+            assert_eq!(link.target.id, Some(call.envelope.id.clone()));
+        }
         let back = graph().backlinks(&call.envelope.id, None).unwrap();
         let from: Vec<&str> = back.iter().map(|link| link.from.as_str()).collect();
         assert_eq!(from.len(), 2, "{from:?}");
-        let other = |_: &ObjectId, _: &str, at: TxId| Ok(vec![ObjectId::new(format!("o{}", at.0))]);
+        let other = |_: &ObjectId, _: &str, at: AsOf| Ok(vec![ObjectId::new(format!("o{at}"))]);
         write("w2", "[[t1]] again");
         let open = Graph::open(store, AsOf::Latest, &exists).unwrap().with_sessions(&other);
         let target = open.links(&a.envelope.id).unwrap().remove(0).target;

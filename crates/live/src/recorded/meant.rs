@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use super::session_at;
 use base::error::{Error, Result};
-use base::object::{AsOf, Handle, ObjectId, TxId};
+use base::object::{AsOf, Handle, ObjectId};
 use session::{Session, SessionIndex};
 use store::Store;
 
@@ -13,7 +13,7 @@ use store::Store;
 #[derive(Debug)]
 pub struct SessionNames<'a> {
     store: &'a Store,
-    last: RefCell<Option<(ObjectId, TxId, Session)>>,
+    last: RefCell<Option<(ObjectId, AsOf, Session)>>,
 }
 
 impl<'a> SessionNames<'a> {
@@ -22,16 +22,16 @@ impl<'a> SessionNames<'a> {
         Self { store, last: RefCell::default() }
     }
 
-    /// The objects that a handle, or the path of a file, could mean in a session after a transaction.
-    /// None if the session is not there.
+    /// The objects that a handle, or the path of a file, could mean in a session at a time. None if
+    /// the session is not there.
     ///
     /// # Errors
     /// Those of the store.
-    pub fn meant(&self, session: &ObjectId, name: &str, at: TxId) -> Result<Vec<ObjectId>> {
+    pub fn meant(&self, session: &ObjectId, name: &str, at: AsOf) -> Result<Vec<ObjectId>> {
         let mut last = self.last.borrow_mut();
-        let is_last = |(id, tx, _): &(ObjectId, TxId, Session)| (id, *tx) == (session, at);
+        let is_last = |(id, of, _): &(ObjectId, AsOf, Session)| (id, *of) == (session, at);
         if !last.as_ref().is_some_and(is_last) {
-            *last = match session_at(self.store, session, AsOf::Tx(at)) {
+            *last = match session_at(self.store, session, at) {
                 Ok((_, found)) => Some((session.clone(), at, found)),
                 Err(Error::NotFound { .. } | Error::Forgotten { .. }) => None,
                 Err(error) => return Err(error),

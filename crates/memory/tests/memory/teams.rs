@@ -6,6 +6,7 @@ use std::process::Command;
 
 use memory::{Folders, Memory, Scope};
 use serde_json::json;
+use settings::{Brought, TrustBook};
 
 use crate::repository::{Repository, memory_in, run, some_day};
 
@@ -69,6 +70,9 @@ fn private_memory_of_a_worktree_is_that_of_the_main_checkout() {
     assert_eq!(done[0].report.committed.len(), 2, "{done:?}");
     assert!(fs::read_to_string(&local).unwrap().contains("4711"));
     assert!(!worktree.join(".pi/memory/MEMORY.local.md").exists());
+    let (book, main) = (TrustBook::of(Some(&repository.agent())).unwrap(), fs::canonicalize(&root));
+    let standing = book.standing(&main.unwrap(), || Brought::of(&root)).unwrap();
+    assert!(standing.counts(), "what the person's session wrote there is theirs: {standing:?}");
     let text = section(&mut memory_in(&worktree, &repository.agent()));
     assert!(text.contains(&format!("private: {}\n", local.display())), "{text}");
     assert!(text.contains("4711") && text.contains("of four"), "{text}");

@@ -8,6 +8,7 @@
 
 pub(super) mod blocks;
 mod chain;
+pub(super) mod several;
 
 use std::collections::HashSet;
 

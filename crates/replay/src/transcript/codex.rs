@@ -11,8 +11,12 @@ use super::message::{
     INJECTED, Message, call_block, counts_of, image_block, said, text, text_block, thinking_block,
     time_of, usage,
 };
-use super::notes::Notes;
+use super::notes::{Notes, OF_PROVIDER};
 use super::{Counts, Parts};
+
+/// Types of calls that the provider itself runs.
+const OF_PROVIDER_KINDS: [&str; 4] =
+    ["web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call"];
 
 /// Types of the lines that wrap an item.
 const WRAPPERS: [&str; 5] =
@@ -146,10 +150,18 @@ impl Rollout {
                     self.say(thinking_block(&thought, None));
                 }
             }
-            // A search by the provider itself has no visible output.
-            ("web_search_call", _) => notes.count("calls of the provider's own tools left out"),
+            // What the provider itself runs has no output as the model saw it.
+            (kind, _) if OF_PROVIDER_KINDS.contains(&kind) => {
+                notes.count(OF_PROVIDER);
+            }
             (kind, Some(id)) if kind.ends_with("_call") => {
                 self.say(call_block(id, tool_of(item, kind), &arguments_of(item)));
+                // What the provider asked of an MCP server has its answer in place.
+                let output = text(item, "output");
+                if let Some(shown) = output.or_else(|| text(item, "error")) {
+                    let shown = said(shown).into_iter().collect();
+                    self.push(Message::result(id, shown, output.is_none(), self.now));
+                }
             }
             (kind, Some(id)) if kind.ends_with("_output") => {
                 let output =
@@ -182,7 +194,7 @@ impl Rollout {
 
     fn event(&mut self, event: &Map<String, Value>, notes: &mut Notes) {
         match text(event, "type") {
-            Some("token_count") => self.counted(event),
+            Some("token_count") => self.counted(event, notes),
             Some("thread_rolled_back") => {
                 let turns = event.get("num_turns").and_then(Value::as_u64).unwrap_or_default();
                 self.roll_back(turns, notes);
@@ -193,7 +205,7 @@ impl Rollout {
     }
 
     /// Handles a usage report, which ends a response.
-    fn counted(&mut self, event: &Map<String, Value>) {
+    fn counted(&mut self, event: &Map<String, Value>, notes: &mut Notes) {
         let Some(info) = event.get("info").filter(|info| info.is_object()) else { return };
         let total = info.get("total_token_usage");
         if total.is_some() && total == self.total.as_ref() {
@@ -206,6 +218,10 @@ impl Rollout {
         let message = self.messages.iter_mut().rev().find(|message| message.is_assistant());
         let (Some(last), Some(message)) = (last, message.filter(|message| !message.has("usage")))
         else {
+            if last.is_some() {
+                notes
+                    .count("requests that the provider counted, whose answers are not in the file");
+            }
             return;
         };
         let count = |key: &str| last.get(key).and_then(Value::as_i64).unwrap_or_default();

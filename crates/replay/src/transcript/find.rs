@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::claude_code::several;
 use super::notes::Notes;
 use super::{Format, Refused, database, foreign, lines, recognised, tail, told_by_start};
 use base::error::{Error, Result};
@@ -65,7 +66,7 @@ pub fn find(path: &Path) -> Result<Found> {
         found.sessions = if begins_as_database(&file)? {
             in_file(&file, session.as_deref())?
         } else {
-            vec![session_at(path)]
+            sessions_at(path)
         };
         return Ok(found);
     }
@@ -80,7 +81,7 @@ pub fn find(path: &Path) -> Result<Found> {
                 let sessions = in_file(&file, None).unwrap_or_else(|_| vec![session_at(&file)]);
                 found.sessions.extend(sessions);
             }
-            Kind::Session => found.sessions.push(session_at(&file)),
+            Kind::Session => found.sessions.extend(sessions_at(&file)),
             Kind::Other(problem) => {
                 let problem = Some(problem);
                 found.passed_over.push(FoundSession { problem, ..session_at(&file) });
@@ -140,14 +141,31 @@ fn session_at(path: &Path) -> FoundSession {
 
 /// The sessions of a database, or those that `only` names; none if it is of unknown kind.
 fn in_file(file: &Path, only: Option<&str>) -> Result<Vec<FoundSession>> {
-    let sessions = database::sessions(file, only)?.unwrap_or_default();
+    Ok(named(file, database::sessions(file, only)?.unwrap_or_default()))
+}
+
+/// The session of a file of lines, or the several that were put into one of Claude Code.
+fn sessions_at(path: &Path) -> Vec<FoundSession> {
+    let bytes = lines::bytes_of(path).unwrap_or_default();
+    let text = lines::text_of(&bytes, &mut Notes::default()).unwrap_or_default();
+    let room = Room::for_file(text.len());
+    let mut sessions = Vec::new();
+    if several::names_several(&text)
+        && let Ok((Format::ClaudeCode, lines)) = recognised(&text, &room, &mut Notes::default())
+    {
+        sessions = several::sessions(&lines);
+    }
+    if sessions.len() > 1 { named(path, sessions) } else { vec![session_at(path)] }
+}
+
+fn named(file: &Path, sessions: Vec<String>) -> Vec<FoundSession> {
     let path = file.to_string_lossy();
-    let named = |name: String| FoundSession { path: format!("{path}#{name}"), name, problem: None };
-    Ok(sessions.into_iter().map(named).collect())
+    let found = |name: String| FoundSession { path: format!("{path}#{name}"), name, problem: None };
+    sessions.into_iter().map(found).collect()
 }
 
 /// Splits a path of the form `FILE#SESSION`, unless a file has exactly that name.
-fn split(path: &Path) -> (PathBuf, Option<String>) {
+pub(super) fn split(path: &Path) -> (PathBuf, Option<String>) {
     let text = path.to_string_lossy();
     match text.rsplit_once('#') {
         Some((file, session)) if !path.exists() && Path::new(file).is_file() => {
@@ -218,8 +236,13 @@ fn kind_of(path: &Path) -> Kind {
             _ => Kind::Session,
         };
     }
-    let is_session = || lines::bytes_of(path).is_ok_and(|bytes| is_document(&bytes));
-    if is_ending("json") && path.is_file() && is_session() { Kind::Session } else { Kind::Unasked }
+    // Many other files are JSON, so one that cannot be read is not taken for a session.
+    let bytes = (is_ending("json") && path.is_file()).then(|| lines::bytes_of(path));
+    match bytes.and_then(Result::ok).map(|bytes| told_by_document(&bytes)) {
+        None => Kind::Unasked,
+        Some(Err(Refused { problem, is_session: false, .. })) => Kind::Other(problem),
+        Some(_) => Kind::Session,
+    }
 }
 
 /// What a file of lines is. Most tell it by their first lines.
@@ -231,9 +254,7 @@ fn by_content(path: &Path) -> Kind {
     let told = told.map_or_else(
         || {
             let Ok(bytes) = lines::bytes_of(path) else { return Ok(()) };
-            let Ok(text) = lines::text_of(&bytes, &mut Notes::default()) else { return Ok(()) };
-            let room = Room::for_file(text.len());
-            recognised(&text, &room, &mut Notes::default()).map(drop)
+            told_by_whole(&bytes)
         },
         |told| told.map(drop),
     );
@@ -254,13 +275,26 @@ fn is_database_name(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "db" || ending == "sqlite")
 }
 
-/// Whether a JSON file is a session, since many other files have that extension.
-fn is_document(bytes: &[u8]) -> bool {
-    let mut notes = Notes::default();
-    let Ok(text) = lines::text_of(bytes, &mut notes) else { return false };
+/// Why a file of these bytes is no session, if it is none. What expands too far is told when it is
+/// read.
+fn told_by_whole(bytes: &[u8]) -> Result<(), Refused> {
+    let Ok(text) = lines::text_of(bytes, &mut Notes::default()) else { return Ok(()) };
     let room = Room::for_file(text.len());
-    let format = recognised(&text, &room, &mut notes).map(|(format, _)| format);
-    matches!(format, Ok(Format::Gemini | Format::OpenCode))
+    recognised(&text, &room, &mut Notes::default()).map(drop)
+}
+
+/// As [`told_by_whole`], for a JSON file: there, messages without an answer are no session.
+fn told_by_document(bytes: &[u8]) -> Result<(), Refused> {
+    let Ok(text) = lines::text_of(bytes, &mut Notes::default()) else {
+        return Err(Refused::new((1, "expands too far".to_owned())));
+    };
+    let room = Room::for_file(text.len());
+    let (format, lines) = recognised(&text, &room, &mut Notes::default())?;
+    let is_list = matches!(format, Format::Anthropic | Format::OpenAi | Format::Neutral);
+    if is_list && !lines.iter().any(|line| line.text_at("role") == Some("assistant")) {
+        return Err(Refused::new((1, "holds no answer of a model".to_owned())));
+    }
+    Ok(())
 }
 
 fn unreadable(path: &Path, source: std::io::Error) -> Error {

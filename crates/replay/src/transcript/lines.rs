@@ -8,9 +8,10 @@ use std::io::Read;
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::notes::{Notes, UNREAD_LINES};
+use super::notes::{HOLES, Notes, UNREAD_LINES};
 use base::error::{Error, Result};
 use base::object::Room;
 use files::private;
@@ -78,12 +79,19 @@ impl<'a> Lines<'a> {
                 lines.full = Some(number);
                 break;
             }
+            // A crash leaves a hole of NUL bytes, behind which the program goes on.
+            let rest = line.trim_matches('\0').trim();
+            let has_hole = rest.len() < line.len() && !rest.is_empty();
+            let object = if has_hole { object_of(rest, room).or(object) } else { object };
             match object {
                 Ok((object, as_given)) => {
+                    if has_hole {
+                        notes.count_at(HOLES, number);
+                    }
                     if !as_given {
                         notes.count_at("lines with half a surrogate pair, mended", number);
                     }
-                    lines.found.push(Line { number, text: as_given.then_some(line), object });
+                    lines.found.push(Line { number, text: as_given.then_some(rest), object });
                 }
                 Err(problem) => {
                     let torn = number > 1 && text.len() == line_end(text, line);
@@ -96,8 +104,8 @@ impl<'a> Lines<'a> {
         lines
     }
 
-    /// Reads the whole text as one object, whatever its lines; `None` if it does not begin like an
-    /// object, or if its first line is one.
+    /// Reads the whole text as one object or as a list of objects, whatever its lines; `None` if it
+    /// does not begin like either, or if its first line is an object.
     ///
     /// # Errors
     /// The line to look at and what is wrong with it.
@@ -106,25 +114,45 @@ impl<'a> Lines<'a> {
         text: &'a str,
         room: &Room,
         notes: &mut Notes,
-    ) -> Option<Result<Line<'a>, (u64, String)>> {
+    ) -> Option<Result<Vec<Line<'a>>, (u64, String)>> {
         let first = self.bad.as_ref().map(|(number, _)| *number)?;
-        if !text.trim_start().starts_with('{')
-            || self.found.first().is_some_and(|line| line.number < first)
-        {
+        if self.found.first().is_some_and(|line| line.number < first) {
             return None;
         }
-        Some(match object_of(text, room) {
-            Ok((object, as_given)) => {
-                if !as_given {
-                    notes.count("half surrogate pairs, mended");
+        let bare = text.trim();
+        let parts = match bare.as_bytes().first()? {
+            b'{' => vec![bare],
+            b'[' => match serde_json::from_str::<Vec<&RawValue>>(bare) {
+                Ok(parts) => parts.into_iter().map(RawValue::get).collect(),
+                Err(error) => {
+                    return Some(Err((error.line() as u64 + first - 1, not_json(&error))));
                 }
-                Ok(Line { number: first, text: None, object })
+            },
+            _ => return None,
+        };
+        let mut lines = Vec::new();
+        let (mut number, mut end) = (1, 0);
+        for part in parts {
+            let start = line_end(text, part) - part.len();
+            number += memchr::memchr_iter(b'\n', &text.as_bytes()[end..start]).count() as u64;
+            end = start;
+            let is_taken = room.take(2 * size_of::<Line<'_>>()).is_ok();
+            match object_of(part, room) {
+                _ if !is_taken => return Some(Err((number, too_much(room)))),
+                Ok((object, as_given)) => {
+                    if !as_given {
+                        notes.count("half surrogate pairs, mended");
+                    }
+                    lines.push(Line { number, text: None, object });
+                }
+                Err(problem) => {
+                    let error = serde_json::from_str::<Map<String, Value>>(part).err();
+                    let line = error.map_or(0, |error| error.line().saturating_sub(1) as u64);
+                    return Some(Err((number + line, problem)));
+                }
             }
-            Err(problem) => {
-                let error = serde_json::from_str::<Map<String, Value>>(text).err();
-                Err((error.map_or(first, |error| error.line() as u64), problem))
-            }
-        })
+        }
+        Some(Ok(lines))
     }
 
     /// The line that exceeded the memory limit, and the problem.
@@ -133,12 +161,12 @@ impl<'a> Lines<'a> {
     }
 
     /// Why the file is not a session file: the line to look at and what is wrong with it.
-    pub(super) fn complaint(self) -> (u64, String) {
-        match (self.found.first(), self.bad) {
+    pub(super) fn complaint(&self) -> (u64, String) {
+        match (self.found.first(), &self.bad) {
             (Some(line), bad) if bad.as_ref().is_none_or(|(number, _)| line.number < *number) => {
                 (line.number, UNKNOWN.to_owned())
             }
-            (_, Some(bad)) => bad,
+            (_, Some(bad)) => bad.clone(),
             (_, None) => (1, "is missing: there is nothing in it".to_owned()),
         }
     }
@@ -226,11 +254,11 @@ fn without_mark(text: Cow<'_, str>) -> Cow<'_, str> {
 }
 
 /// How two bytes make a unit of UTF-16, if the bytes are that: by their mark, or because a text of
-/// JSON begins with one character of one byte.
+/// JSON, and the space before it, begins with one character of one byte.
 fn unit_order(bytes: &[u8]) -> Option<fn([u8; 2]) -> u16> {
     match bytes {
-        [0xff, 0xfe, ..] | [b'{', 0, ..] => Some(u16::from_le_bytes),
-        [0xfe, 0xff, ..] | [0, b'{', ..] => Some(u16::from_be_bytes),
+        [0xff, 0xfe, ..] | [b'{' | b'[' | b'\r' | b'\n' | b' ', 0, ..] => Some(u16::from_le_bytes),
+        [0xfe, 0xff, ..] | [0, b'{' | b'[' | b'\r' | b'\n' | b' ', ..] => Some(u16::from_be_bytes),
         _ => None,
     }
 }
@@ -257,7 +285,7 @@ pub(super) fn object_of(line: &str, room: &Room) -> Result<(Map<String, Value>, 
     match mended.map(|mended| room.object(&mended)) {
         Some(Ok(object)) => Ok((object, false)),
         _ if error.is_data() => Err("is not a JSON object".to_owned()),
-        _ => Err(format!("is not JSON: {}", without_place(&error))),
+        _ => Err(not_json(&error)),
     }
 }
 
@@ -288,10 +316,10 @@ fn unit(text: &str) -> Option<u16> {
     u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
 }
 
-/// The error without its line and column, since only one line was read.
-fn without_place(error: &serde_json::Error) -> String {
+/// The problem with a text that is not JSON, without line and column, since only one line was read.
+fn not_json(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    text.split(" at line ").next().unwrap_or(&text).to_owned()
+    format!("is not JSON: {}", text.split(" at line ").next().unwrap_or(&text))
 }
 
 #[cfg(test)]
@@ -342,6 +370,11 @@ mod tests {
         let zipped: Vec<u8> = zstd::encode_all(marked.as_bytes(), 1).unwrap();
         let forms: [Vec<u8>; 6] =
             [marked.clone().into(), little(&marked), big(&marked), little(text), big(text), zipped];
+        for text in ["\r\n{}", "[{}]"] {
+            for bytes in [little(text), big(text)] {
+                assert_eq!(text_of(&bytes, &mut Notes::default()).unwrap(), text);
+            }
+        }
         for bytes in forms {
             let mut notes = Notes::default();
             assert_eq!(text_of(&bytes, &mut notes).unwrap(), text);
@@ -385,6 +418,20 @@ mod tests {
     }
 
     #[test]
+    fn a_hole_of_nul_bytes_loses_no_line_behind_it() {
+        assert_eq!(
+            notes_of("{}\n\0\0\0{\"a\":1}\n{}\n\0\0"),
+            (
+                3,
+                vec![
+                    "holes of NUL bytes, which may have been lines: 1 (line 2)".to_owned(),
+                    "torn last line left out: 1 (line 4)".to_owned(),
+                ]
+            )
+        );
+    }
+
+    #[test]
     fn half_a_surrogate_pair_does_not_lose_the_line() {
         let mut notes = Notes::default();
         let text = r#"{"a":"x\ud83dy \ud83d\ude00 \\ud83d","b":"\udc00"}"#;
@@ -395,14 +442,22 @@ mod tests {
     }
 
     #[test]
-    fn an_object_over_several_lines_is_a_document() {
+    fn an_object_or_list_over_several_lines_is_a_document() {
         let document = |text: &str| {
             let mut notes = Notes::default();
             let lines = Lines::parse(text, &room(), &mut notes);
             let found = lines.document(text, &room(), &mut notes);
-            found.map(|found| found.map(|line| line.object.len()))
+            let sizes = |lines: Vec<Line<'_>>| {
+                lines.iter().map(|line| (line.number, line.object.len())).collect::<Vec<_>>()
+            };
+            found.map(|found| found.map(sizes))
         };
-        assert_eq!(document("\n{\n \"a\": 1,\n \"b\": {}\n}\n"), Some(Ok(2)));
+        assert_eq!(document("\n{\n \"a\": 1,\n \"b\": {}\n}\n"), Some(Ok(vec![(2, 2)])));
+        assert_eq!(document("[\n {\"a\": 1},\n {\n}]\n"), Some(Ok(vec![(2, 1), (3, 0)])));
+        assert_eq!(document("[{}, {\"a\": {}}]"), Some(Ok(vec![(1, 0), (1, 1)])));
+        assert_eq!(document("[{},\n7]"), Some(Err((2, "is not a JSON object".to_owned()))));
+        let list = "is not JSON: EOF while parsing a list".to_owned();
+        assert_eq!(document("[{},\n{}"), Some(Err((2, list))));
         let eof = "is not JSON: EOF while parsing an object".to_owned();
         assert_eq!(document("{\n \"a\": 1,\n \"b\": {}\n"), Some(Err((4, eof))));
         let comma = "is not JSON: expected `,` or `}`".to_owned();

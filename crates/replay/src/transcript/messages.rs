@@ -1,6 +1,6 @@
-//! Lists of messages as they go to a provider, one per line: in the form of Anthropic's Messages API
-//! or of OpenAI's Chat Completions. Any harness can log them. Headless lists of pi-ai's messages are
-//! told from them here, and read as the neutral form.
+//! Lists of messages as they go to a provider, one per line, in one list, or as one request: in the
+//! form of Anthropic's Messages API or of OpenAI's Chat Completions. Any harness can log them.
+//! Headless lists of pi-ai's messages are told from them here, and read as the neutral form.
 //!
 //! A file is such a list only if every line is a message and every part of it is known. Must not
 //! guess: what else is in a file would be missing from its requests.
@@ -12,10 +12,10 @@ use serde_json::{Map, Value, json};
 use super::claude_code::blocks;
 use super::lines::Line;
 use super::message::{
-    Message, call_block, image_block, text_block, thinking_block, time_of, usage,
+    Message, call_block, counts_of, image_block, text_block, thinking_block, time_of, usage,
 };
 use super::notes::Notes;
-use super::{Format, Parts};
+use super::{Counts, Format, Parts};
 
 /// The roles of each form; a role that begins with `_` is a note of the program between messages.
 const ROLES: [&str; 7] =
@@ -35,6 +35,10 @@ const ANTHROPIC_BLOCKS: [&str; 8] = [
 ];
 const OPENAI_BLOCKS: [&str; 4] = ["image_url", "input_audio", "file", "refusal"];
 const SHARED_BLOCKS: [&str; 3] = ["text", "thinking", "image"];
+
+/// Keys of the list in an object around one: requests of Messages and of Chat Completions, of the
+/// Responses API, and the first rollouts of Codex.
+const LISTS: [&str; 3] = ["messages", "input", "items"];
 
 /// Times below this are in seconds.
 const SECONDS: f64 = 1e11;
@@ -74,6 +78,36 @@ pub(super) fn form_of(lines: &[Line<'_>]) -> Option<Result<Format, (u64, String)
         Marks { anthropic, openai, .. } if anthropic > openai => Format::Anthropic,
         _ => Format::OpenAi,
     }))
+}
+
+/// The lines of a file that is one object around a list: a request to a provider, or what Codex
+/// wrote at first, `{session, items}`. Other files stay as they are.
+pub(super) fn unfolded(mut lines: Vec<Line<'_>>) -> Vec<Line<'_>> {
+    let [one] = &mut lines[..] else { return lines };
+    let is_list = |value: &Value| {
+        value.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(Value::is_object))
+    };
+    let mut keys = LISTS.iter().filter(|key| one.object.get(**key).is_some_and(is_list));
+    let Some(Value::Array(list)) = keys.next().and_then(|key| one.object.remove(*key)) else {
+        return lines;
+    };
+    let (number, model) = (one.number, one.object.remove("model"));
+    let head = one.object.remove("session");
+    let objects = head.into_iter().chain(list).filter_map(|value| match value {
+        Value::Object(object) => Some(object),
+        _ => None,
+    });
+    let line = |mut object: Map<String, Value>| {
+        if let Some(model) = model.as_ref().filter(|_| is_answer(&object)) {
+            object.entry("model").or_insert_with(|| model.clone());
+        }
+        Line { number, text: None, object }
+    };
+    objects.map(line).collect()
+}
+
+fn is_answer(object: &Map<String, Value>) -> bool {
+    object.get("role").and_then(Value::as_str) == Some("assistant")
 }
 
 fn has_content(line: &Line<'_>) -> bool {
@@ -142,10 +176,23 @@ impl Marks {
 pub(super) fn read(lines: Vec<Line<'_>>, format: Format, notes: &mut Notes) -> Parts {
     let provider = if format == Format::Anthropic { "anthropic" } else { "openai" };
     let mut list = List { provider, ..List::default() };
+    let held = lines.iter().fold(Counts::default(), |held, line| held + calls_in(&line.object));
     for line in lines {
         list.take(&line.object, notes);
     }
-    Parts { messages: list.messages, ..Parts::default() }
+    // Lines of one response are one request.
+    let requests = counts_of(&list.messages).requests;
+    Parts { messages: list.messages, held: Some(Counts { requests, ..held }), ..Parts::default() }
+}
+
+/// The calls that a message holds by the marks of either form.
+fn calls_in(object: &Map<String, Value>) -> Counts {
+    let list = |key: &str| object.get(key).and_then(Value::as_array).into_iter().flatten();
+    let blocks = list("content")
+        .filter(|block| block.get("type").and_then(Value::as_str) == Some("tool_use"));
+    let one = object.get("function_call").filter(|call| call.is_object());
+    let calls = blocks.chain(list("tool_calls")).chain(one).count();
+    Counts { requests: 0, calls: calls as u64 }
 }
 
 /// A list while it is read.

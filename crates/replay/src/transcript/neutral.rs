@@ -15,7 +15,8 @@ use super::{Counts, Parts};
 /// Whether a line is the first of a file in this form. Without it, `messages` tells the messages
 /// from those of other lists.
 pub(super) fn knows(line: &Line<'_>) -> bool {
-    !line.object.contains_key("type") && line.object_at("session").is_some()
+    let has = |key: &str| line.object.contains_key(key);
+    !has("type") && !has("items") && line.object_at("session").is_some()
 }
 
 /// Reads the lines of a file.

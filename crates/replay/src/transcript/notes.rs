@@ -2,6 +2,12 @@
 
 /// The note about lines that are no JSON.
 pub(super) const UNREAD_LINES: &str = "lines that are not JSON objects left out";
+/// The note about what a crash left between two lines.
+pub(super) const HOLES: &str = "holes of NUL bytes, which may have been lines";
+
+/// The note about searches and other tools that the provider itself runs, whose outputs are not in
+/// the file as the model saw them.
+pub(super) const OF_PROVIDER: &str = "calls of the provider's own tools left out";
 
 /// Counts of events.
 #[derive(Debug, Default)]
@@ -48,9 +54,9 @@ impl Notes {
         }
     }
 
-    /// How many lines cannot be read, of those that may have held anything.
+    /// How many lines cannot be read, or are lost, of those that may have held anything.
     pub(super) fn unread(&self) -> u64 {
-        let unread = self.counts.iter().filter(|note| note.what == UNREAD_LINES);
+        let unread = self.counts.iter().filter(|note| [UNREAD_LINES, HOLES].contains(&&*note.what));
         unread.map(|note| note.count).sum()
     }
 

@@ -69,7 +69,17 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
         said = entry.text_at("uuid").filter(|_| entry.text_at("type") == Some("assistant"));
         add(entry, continues, &mut messages, notes);
     }
-    Parts { session_id, cwd, messages, left, ..Parts::default() }
+    let held = Some(held_in(&entries));
+    Parts { session_id, cwd, messages, held, left, ..Parts::default() }
+}
+
+/// The answers of records, by their IDs, and the calls, whether or not they can be read.
+fn held_in(entries: &[Line<'_>]) -> Counts {
+    let answers = || entries.iter().filter(|entry| entry.text_at("type") == Some("assistant"));
+    let requests: HashSet<_> = answers().filter_map(|entry| entry.text_at("uuid")).collect();
+    let parts = answers().filter_map(parts_in).filter_map(Value::as_array).flatten();
+    let calls = parts.filter(|part| part.get("functionCall").is_some()).count() as u64;
+    Counts { requests: requests.len() as u64, calls }
 }
 
 fn node_of<'a>(entry: &'a Line<'_>) -> Node<'a> {

@@ -1,7 +1,7 @@
 //! Names the files of other programs that no reader takes, so that a person learns what a file is and
 //! why it is refused. Must not recognise what a reader takes.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::lines::Line;
 
@@ -9,10 +9,11 @@ use super::lines::Line;
 type Refusal = (fn(&Line<'_>) -> bool, &'static str);
 
 /// What is known, most telling marks first.
-const KNOWN: [Refusal; 15] = [
+const KNOWN: [Refusal; 16] = [
     (is_cursor, "is of Cursor's transcripts, which have no outputs of tools"),
     (is_trajectory, "is of OpenClaw's record of runs; the session is in the file beside it"),
     (is_printed_by_cursor, "is what Cursor prints, not a session it keeps"),
+    (is_printed_by_either, "is what Cursor or Claude Code prints, not a session they keep"),
     (
         is_printed_by_claude,
         "is what Claude Code prints; the session is a file in `~/.claude/projects`",
@@ -28,8 +29,14 @@ const KNOWN: [Refusal; 15] = [
     (is_grok, "is of the chat history of Grok, which no reader takes yet"),
     (is_goose, "is of a session of Goose, which no reader takes yet"),
     (is_droid, "is of a session of Factory's Droid, which no reader takes yet"),
-    (is_gemini_api, "is a content of Gemini's API, which no reader takes in lists"),
-    (is_data_set, "holds a whole conversation, as data sets do; one message per line is read"),
+    (
+        is_gemini_checkpoint,
+        "is of a checkpoint of Gemini CLI; sessions are in `~/.gemini/tmp/*/chats`",
+    ),
+    (
+        is_history_of_gemini,
+        "is of Gemini CLI's history of prompts; sessions are in `~/.gemini/tmp/*/chats`",
+    ),
     (is_typed_message, "is a message under a name and form of its program's own"),
 ];
 
@@ -63,6 +70,14 @@ fn is_printed_by_cursor(line: &Line<'_>) -> bool {
         && !has(line, &["tools"])
 }
 
+/// A part of what was printed: what tells the two apart is in other lines.
+fn is_printed_by_either(line: &Line<'_>) -> bool {
+    has(line, &["session_id", "message"])
+        && is_type(line, &["user", "assistant"])
+        && !has(line, &["uuid"])
+        && !has(line, &["parent_tool_use_id"])
+}
+
 fn is_printed_by_claude(line: &Line<'_>) -> bool {
     has(line, &["session_id"])
         && (is_type(line, &["stream_event"])
@@ -80,6 +95,7 @@ fn is_printed_by_gemini(line: &Line<'_>) -> bool {
 fn is_printed_by_codex(line: &Line<'_>) -> bool {
     (is_type(line, &["thread.started"]) && has(line, &["thread_id"]))
         || (is_type(line, &["item.started", "item.completed"]) && has(line, &["item"]))
+        || (has(line, &["id"]) && line.object_at("msg").is_some_and(|msg| msg.contains_key("type")))
 }
 
 fn is_history_of_codex(line: &Line<'_>) -> bool {
@@ -112,8 +128,25 @@ fn is_droid(line: &Line<'_>) -> bool {
     is_type(line, &["session_start"]) && has(line, &["id"])
 }
 
-fn is_gemini_api(line: &Line<'_>) -> bool {
-    line.text_at("role").is_some() && line.object.get("parts").is_some_and(Value::is_array)
+/// Also a list of contents of Gemini's API by another program: no reader takes those.
+fn is_gemini_checkpoint(line: &Line<'_>) -> bool {
+    let is_content = |content: &Map<String, Value>| {
+        content.contains_key("role") && content.get("parts").is_some_and(Value::is_array)
+    };
+    let histories = ["history", "clientHistory"].iter().filter_map(|key| line.object.get(*key));
+    let mut contents = histories.filter_map(|list| list.get(0)?.as_object());
+    is_content(&line.object) || contents.any(is_content)
+}
+
+fn is_history_of_gemini(line: &Line<'_>) -> bool {
+    has(line, &["sessionId", "messageId"]) && line.text_at("message").is_some()
+}
+
+/// The first line that holds a conversation, and what is wrong with that.
+pub(super) fn data_set(lines: &[Line<'_>]) -> Option<(u64, String)> {
+    let line = lines.iter().find(|line| is_data_set(line))?;
+    let problem = "holds a whole conversation, as data sets do; a file of one conversation is read";
+    Some((line.number, problem.to_owned()))
 }
 
 fn is_data_set(line: &Line<'_>) -> bool {

@@ -1,6 +1,9 @@
 //! Sessions of Claude Code: which lines follow one another, and what the model saw of attachments.
 
+use std::path::Path;
+
 use replay::transcript::Transcript;
+use replay::transcript::find::find;
 use serde_json::{Value, json};
 
 use crate::readers::{counts, gist, lines, read};
@@ -260,4 +263,36 @@ fn attachments_are_messages_where_the_model_saw_them() {
         ]
     );
     assert_eq!(session.read().notes, ["reminders whose text is not in the file: 1"]);
+}
+
+#[test]
+fn several_sessions_in_one_file_are_several() {
+    let mut both = Claude(Vec::new());
+    both.user("u1", "", "One.").call("a1", "u1", 0, "t1").result("r1", "a1", "t1");
+    both.say("a2", "r1", 0, "First.");
+    let first = both.0.len();
+    both.user("v1", "", "Two.").say("b1", "v1", 0, "Second.");
+    // A session that goes on under another ID stays one.
+    both.user("v2", "b1", "Three.").say("b2", "v2", 0, "Third.");
+    for (at, line) in both.0.iter_mut().enumerate().skip(first) {
+        line["sessionId"] = if at < first + 2 { "s-2" } else { "s-3" }.into();
+    }
+    let folder = tempfile::TempDir::new().unwrap();
+    let path = folder.path().join("all.jsonl");
+    std::fs::write(&path, lines(&both.0)).unwrap();
+    for given in [path.as_path(), folder.path()] {
+        let found = find(given).unwrap().sessions;
+        let read = |at: usize| Transcript::read(Path::new(&found[at].path)).unwrap();
+        let [one, two] = [read(0), read(1)];
+        assert_eq!((found.len(), &*one.name, &*two.name), (2, "s", "s-2"));
+        assert_eq!((one.held, one.read), (counts(2, 1), counts(2, 1)));
+        assert_eq!(
+            gist(&two),
+            ["user: Two.", "assistant: Second.", "user: Three.", "assistant: Third."]
+        );
+        assert_eq!((two.held, two.read, two.notes.len()), (counts(2, 0), counts(2, 0), 0));
+    }
+    let error = Transcript::read(&path).unwrap_err().to_string();
+    assert!(error.contains("a file of 2 sessions"), "{error}");
+    assert_eq!(find(Path::new(&format!("{}#s-2", path.display()))).unwrap().sessions.len(), 1);
 }

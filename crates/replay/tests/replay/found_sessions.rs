@@ -199,6 +199,8 @@ fn folders_are_searched_by_name_and_by_content() {
     fs::write(place("e/package.json"), "{ \"name\": \"shop\" }").unwrap();
     fs::write(place("e/message.json"), "{ \"role\": \"user\", \"content\": \"x\" }").unwrap();
     fs::write(place("e/broken.json"), "{").unwrap();
+    let chat = json!([{ "role": "user", "content": "x" }, { "role": "assistant", "content": "y" }]);
+    fs::write(place("g/chat.json"), format!("{chat:#}")).unwrap();
     fs::write(place("e/empty.db"), "").unwrap();
     fs::write(place("e/any.jsonl"), "no session").unwrap();
     fs::write(place("e/empty.jsonl"), "").unwrap();
@@ -208,11 +210,13 @@ fn folders_are_searched_by_name_and_by_content() {
     let found = names(folder.path());
     assert_eq!(found[..3], ["one", "00c0ffee", "session-1"]);
     assert_eq!(found[5], "rollout-1");
-    assert_eq!(found.len(), 8, "two of the database, two of the storage folder: {found:?}");
+    assert_eq!(found[6], "chat");
+    assert_eq!(found.len(), 9, "two of the database, two of the storage folder: {found:?}");
     let passed_over = find(folder.path()).unwrap().passed_over;
     let names: Vec<&str> = passed_over.iter().map(|found| found.name.as_str()).collect();
-    assert_eq!(names, ["any", "empty.db", "empty", "history"]);
-    let problem = passed_over[3].problem.as_deref().unwrap();
+    let expected = ["any", "broken", "empty.db", "empty", "history", "message", "package"];
+    assert_eq!(names[..7], expected);
+    let problem = passed_over[4].problem.as_deref().unwrap();
     assert!(problem.contains("Codex's history"), "{problem}");
 }
 

@@ -264,6 +264,26 @@ fn files_of_other_programs_are_refused_by_name() {
             vec![json!({ "type": "init", "session_id": "s", "model": "gemini-x" })],
         ),
         (
+            "checkpoint of Gemini CLI",
+            vec![json!({ "role": "model", "parts": [{ "text": "Hi." }] })],
+        ),
+        (
+            "checkpoint of Gemini CLI",
+            vec![
+                json!({ "toolCall": {}, "clientHistory": [{ "role": "user", "parts": [{ "text": "Hi." }] }] }),
+            ],
+        ),
+        (
+            "Gemini CLI's history",
+            vec![json!({ "sessionId": "s", "messageId": 0, "type": "user", "message": "Hi." })],
+        ),
+        (
+            "Cursor or Claude Code prints",
+            vec![
+                json!({ "type": "assistant", "session_id": "s", "message": message("assistant", json!([])) }),
+            ],
+        ),
+        (
             "Claude Code prints",
             vec![
                 json!({ "type": "system", "subtype": "init", "session_id": "s", "tools": ["Bash"], "cwd": "/w" }),
@@ -278,6 +298,7 @@ fn files_of_other_programs_are_refused_by_name() {
             ],
         ),
         ("Codex prints", vec![json!({ "type": "thread.started", "thread_id": "t" })]),
+        ("Codex prints", vec![json!({ "id": "0", "msg": { "type": "task_started" } })]),
         ("Codex's history", vec![json!({ "session_id": "s", "ts": 1, "text": "Hi." })]),
         ("Codex's list", vec![json!({ "id": "s", "thread_name": "Hi", "updated_at": "2026" })]),
         (
@@ -313,8 +334,7 @@ fn lists_of_other_forms_are_refused_with_what_is_strange() {
     let text = |kind: &str, text: &str| json!([{ "type": kind, "text": text }]);
     let message = |role: &str, content: Value| json!({ "role": role, "content": content });
     for (name, given) in [
-        ("Gemini's API", vec![json!({ "role": "model", "parts": [{ "text": "Hi." }] })]),
-        ("data sets", vec![json!({ "messages": [message("user", json!("Hi."))] })]),
+        ("data sets", vec![json!({ "messages": [message("user", json!("Hi."))] }); 2]),
         ("data sets", vec![json!({ "conversations": [{ "from": "human", "value": "Hi." }] })]),
         (
             "form of its program's own",
@@ -396,6 +416,28 @@ fn the_report_of_a_sub_agent_of_codex_is_kept() {
 }
 
 #[test]
+fn what_a_file_counts_and_does_not_hold_is_said() {
+    let event = |payload: Value| json!({ "type": "event_msg", "timestamp": "2026-07-01T10:00:00Z", "payload": payload });
+    let counted = |total: u64| {
+        event(json!({ "type": "token_count", "info": {
+            "total_token_usage": { "input_tokens": total }, "last_token_usage": { "input_tokens": 10 } } }))
+    };
+    let said = json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "Hi." }] });
+    let item = json!({ "type": "response_item", "payload": said });
+    let codex = read(&lines(&[item, counted(10), counted(10), counted(20)]));
+    let note = "requests that the provider counted, whose answers are not in the file: 1";
+    assert!(codex.notes.contains(&note.to_owned()), "{:?}", codex.notes);
+    let odd = json!({ "functionCall": { "name": "ls" } });
+    let qwen = json!({ "type": "assistant", "uuid": "a", "parentUuid": null, "sessionId": "q",
+        "message": { "role": "model", "parts": [{ "text": "Hi." }, odd] } });
+    let qwen = read(&lines(&[qwen]));
+    assert_eq!((qwen.held, qwen.read), (counts(1, 1), counts(1, 0)));
+    let chat = json!({ "role": "assistant", "content": "Hi.", "tool_calls": [{ "id": "c" }] });
+    let chat = read(&lines(&[chat]));
+    assert_eq!((chat.held, chat.read), (counts(1, 1), counts(1, 0)));
+}
+
+#[test]
 fn a_list_of_the_responses_api_is_read_as_codexs_bare_items() {
     let text = lines(&[
         json!({ "role": "user", "content": "Look." }),
@@ -433,4 +475,93 @@ fn one_session_in_any_encoding_reads_the_same() {
     assert_eq!(torn.notes, ["torn last line left out: 1 (line 3)"]);
     let broken = read(&text.replacen('\n', "\n\0\0\n", 1));
     assert_eq!((broken.read, broken.unread_lines), (counts(1, 0), 1));
+}
+
+#[test]
+fn a_list_is_read_whole_as_line_by_line() {
+    let call =
+        json!({ "id": "c1", "type": "function", "function": { "name": "ls", "arguments": "{}" } });
+    let chat = [
+        json!({ "role": "developer", "content": "Be brief." }),
+        json!({ "role": "user", "content": "Look." }),
+        json!({ "role": "assistant", "content": null, "tool_calls": [call] }),
+        json!({ "role": "tool", "tool_call_id": "c1", "content": "a" }),
+        json!({ "role": "assistant", "content": "Done." }),
+    ];
+    let messages = [
+        json!({ "role": "user", "content": "Look." }),
+        json!({ "role": "assistant", "content": [{ "type": "tool_use", "id": "c1", "name": "ls", "input": {} }] }),
+        json!({ "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "c1", "content": "a" }] }),
+        json!({ "role": "assistant", "content": "Done." }),
+    ];
+    let items = [
+        json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "Look." }] }),
+        json!({ "type": "function_call", "call_id": "c1", "name": "ls", "arguments": "{}" }),
+        json!({ "type": "function_call_output", "call_id": "c1", "output": "a" }),
+        json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "Done." }] }),
+    ];
+    let forms: [(Format, &[Value]); 3] =
+        [(Format::OpenAi, &chat), (Format::Anthropic, &messages), (Format::Codex, &items)];
+    for (format, list) in forms {
+        let expected = read(&lines(list));
+        assert_eq!((expected.format, expected.read), (format, counts(2, 1)));
+        let one_a_line: Vec<String> = list.iter().map(Value::to_string).collect();
+        for text in [
+            json!(list).to_string(),
+            serde_json::to_string_pretty(list).unwrap(),
+            format!("[\n{}\n]\n", one_a_line.join(",\n")),
+            json!({ "messages": list }).to_string(),
+            serde_json::to_string_pretty(&json!({ "tools": [], "input": list })).unwrap(),
+        ] {
+            assert_eq!(read(&text), expected, "{text}");
+        }
+    }
+    let request = json!({ "model": "claude-x", "messages": messages });
+    let answer: Value = serde_json::from_str(&read(&request.to_string()).messages[1]).unwrap();
+    assert_eq!(answer["model"], "claude-x");
+    let torn = refused(&json!(chat).to_string()[..100]);
+    assert!(torn.contains("EOF while parsing"), "{torn}");
+}
+
+#[test]
+fn the_first_rollouts_of_codex_are_read() {
+    let rollout = json!({
+        "session": { "timestamp": "2025-04-20T10:00:00Z", "id": "s", "instructions": "" },
+        "items": [
+            { "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "Look." }] },
+            { "type": "function_call", "id": "f", "call_id": "c1", "name": "shell", "arguments": "{}" },
+            { "type": "function_call_output", "call_id": "c1", "output": "a" },
+        ],
+    });
+    for text in [rollout.to_string(), serde_json::to_string_pretty(&rollout).unwrap()] {
+        let read = read(&text);
+        assert_eq!((read.format, read.session_id.as_deref()), (Format::Codex, Some("s")));
+        assert_eq!(gist(&read), ["user: Look.", "assistant: c1:shell{}", "result: a"]);
+    }
+}
+
+#[test]
+fn what_the_provider_runs_is_said_and_documents_are_texts() {
+    let list = read(&lines(&[
+        json!({ "role": "user", "content": [
+            { "type": "document", "title": "Plan", "source": { "type": "text", "data": "Build." } },
+            { "type": "search_result", "source": "x", "title": "Hit", "content": [{ "type": "text", "text": "Found." }] },
+        ] }),
+        json!({ "role": "assistant", "content": [
+            { "type": "server_tool_use", "id": "w", "name": "web_search", "input": {} },
+            { "type": "web_search_tool_result", "tool_use_id": "w", "content": [] },
+            { "type": "text", "text": "Done." },
+        ] }),
+    ]));
+    assert_eq!(gist(&list), ["user: Plan\nBuild. Hit\nFound.", "assistant: Done."]);
+    assert_eq!(list.notes[0], "calls of the provider's own tools left out: 1");
+    let items = read(&lines(&[
+        json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "Ask." }] }),
+        json!({ "type": "web_search_call", "status": "completed" }),
+        json!({ "type": "code_interpreter_call", "id": "i", "code": "1" }),
+        json!({ "type": "mcp_call", "id": "m", "name": "ask", "arguments": "{}", "output": "a", "error": null }),
+        json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "Done." }] }),
+    ]));
+    assert_eq!(gist(&items), ["user: Ask.", "assistant: m:ask{}", "result: a", "assistant: Done."]);
+    assert_eq!(items.notes[0], "calls of the provider's own tools left out: 2");
 }

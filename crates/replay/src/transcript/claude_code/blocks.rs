@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::transcript::message::{
     call_block, image_block, said, text_block, thinking_block, usage,
 };
-use crate::transcript::notes::Notes;
+use crate::transcript::notes::{Notes, OF_PROVIDER};
 
 /// Attachments whose text the model saw, where the file does not have it as it was rendered.
 const SHOWN_ATTACHMENTS: [&str; 20] = [
@@ -80,6 +80,12 @@ pub(in crate::transcript) fn assistant_block(block: &Value, notes: &mut Notes) -
             let arguments = block.get("input").filter(|input| input.is_object());
             call_block(id, name, arguments.unwrap_or(&json!({})))
         }),
+        Some(kind) if kind == "server_tool_use" || kind.ends_with("_tool_result") => {
+            if kind == "server_tool_use" {
+                notes.count(OF_PROVIDER);
+            }
+            return None;
+        }
         _ => None,
     };
     if made.is_none() {
@@ -111,6 +117,7 @@ fn user_block(block: &Value, notes: &mut Notes) -> Option<Value> {
     let made = match block.get("type").and_then(Value::as_str) {
         Some("text") => block.get("text").and_then(Value::as_str).map(text_block),
         Some("image") => block.get("source").and_then(image_of),
+        Some("document" | "search_result") => document_of(block).as_deref().map(text_block),
         // The name of a tool found by a tool search.
         Some("tool_reference") => Some(text_block(&block.to_string())),
         _ => None,
@@ -119,6 +126,17 @@ fn user_block(block: &Value, notes: &mut Notes) -> Option<Value> {
         notes.count("blocks of unknown shape left out");
     }
     made
+}
+
+/// The text of a document or of a search result, with its title.
+fn document_of(block: &Value) -> Option<String> {
+    let given = block
+        .pointer("/source/data")
+        .filter(|_| block.pointer("/source/type").and_then(Value::as_str) == Some("text"));
+    let given = given.or_else(|| block.pointer("/source/content")).or_else(|| block.get("content"));
+    let text = given.map(texts_in).filter(|text| !text.is_empty())?;
+    let title = block.get("title").and_then(Value::as_str).map(|title| format!("{title}\n"));
+    Some(title.unwrap_or_default() + &text)
 }
 
 fn image_of(source: &Value) -> Option<Value> {
