@@ -1,11 +1,12 @@
 // What the person in front of Pi reads: the status line, `/context`, notices.
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { LedgerFaults, SharingStatus } from "../index.js";
+import { dollars, shortCount } from "../lib/figures.js";
 import { nameItems } from "../lib/objects.js";
 import { plainRequestText } from "../lib/plain-request.js";
 import { contextReport, settingsText } from "../lib/report.js";
 import { sharingLines, sharingMark, watchSharing } from "../lib/sharing.js";
-import { age, cameWith, dollars, shortCount } from "../lib/words.js";
+import { age, cameWith } from "../lib/words.js";
 import type { Ledger, Session, SessionSets, SessionStatus } from "../pi-extension/addon.ts";
 import { adding, setsWhileTyping } from "../pi-extension/completions.ts";
 import { offByError, offBySettings, swallowed } from "../pi-extension/live.ts";
@@ -47,20 +48,20 @@ describe("the status line", () => {
   const line = (changes: Partial<SessionStatus>) => statusLine({ ...status, ...changes }, 200_000);
 
   test("says what is saved and how full the window is", () => {
-    expect(line({})).toBe("palimpsest $0.27 saved (20 %) · 34k of 200k");
+    expect(line({})).toBe("palimpsest $0.27 saved (20 %) · 34.1k of 200k");
     for (const unknown of [undefined, 0]) {
-      expect(statusLine(status, unknown)).toBe("palimpsest $0.27 saved (20 %) · 34k tokens");
+      expect(statusLine(status, unknown)).toBe("palimpsest $0.27 saved (20 %) · 34.1k tokens");
     }
-    expect(line({ billDollars: 1.4 })).toBe("palimpsest $0.05 more than plain Pi (4 %) · 34k of 200k");
-    expect(line({ billDollars: 1.346 })).toBe("palimpsest on · 34k of 200k");
+    expect(line({ billDollars: 1.4 })).toBe("palimpsest $0.05 more than plain Pi (4 %) · 34.1k of 200k");
+    expect(line({ billDollars: 1.346 })).toBe("palimpsest on · 34.1k of 200k");
   });
 
   test("counts shares where nobody knows a price", () => {
-    expect(statusLine(unpriced, 200_000)).toBe("palimpsest 20 % saved · 34k of 200k");
+    expect(statusLine(unpriced, 200_000)).toBe("palimpsest 20 % saved · 34.1k of 200k");
     expect(statusLine({ ...unpriced, billRatio: 1.03 }, 200_000)).toBe(
-      "palimpsest 3 % more than plain Pi · 34k of 200k",
+      "palimpsest 3 % more than plain Pi · 34.1k of 200k",
     );
-    expect(statusLine({ ...unpriced, billRatio: 1.001 }, 200_000)).toBe("palimpsest on · 34k of 200k");
+    expect(statusLine({ ...unpriced, billRatio: 1.001 }, 200_000)).toBe("palimpsest on · 34.1k of 200k");
   });
 
   test("says only that it is on while a session is small", () => {
@@ -92,10 +93,10 @@ describe("the status line", () => {
     const silent = { ...unpriced, requestTokens: 0, plainRequestTokens: 0, silentPlaces: ["/mnt/a", "/mnt/b"] };
     expect(statusLine(silent, 200_000)).toBe("palimpsest on · no answer from /mnt/a, /mnt/b");
     expect(statusLine(status, 200_000, { aside: "in memory" })).toBe(
-      "palimpsest $0.27 saved (20 %) · 34k of 200k · in memory",
+      "palimpsest $0.27 saved (20 %) · 34.1k of 200k · in memory",
     );
     expect(statusLine(status, 200_000, { sharing: "↑ 14 waiting" })).toBe(
-      "palimpsest $0.27 saved (20 %) · 34k of 200k · ↑ 14 waiting",
+      "palimpsest $0.27 saved (20 %) · 34.1k of 200k · ↑ 14 waiting",
     );
   });
 
@@ -110,7 +111,7 @@ describe("the status line", () => {
       "palimpsest off: `\\u001b]0;mine\\u0007\\u202e` is not a setting",
     );
     expect(line({ silentPlaces: [`/mnt/${hostile}`] })).toContain("no answer from /mnt/\\u001b]0;mine\\u0007\\u202e");
-    expect(checkingLine(1_200, 5_000)).toBe("palimpsest checking files 1.2k of 5.0k");
+    expect(checkingLine(1_200, 5_000)).toBe("palimpsest checking files 1.2k of 5k");
   });
 });
 
@@ -119,20 +120,14 @@ test("figures are short, and small ones are not rounded to zero", () => {
     "0",
     "812",
     "1.2k",
-    "9.9k",
-    "10k",
-    "34k",
+    "9.95k",
+    "9.95k",
+    "34.1k",
     "999k",
-    "1.00M",
+    "1M",
     "2.35M",
   ]);
-  expect([0, 0.0001, 0.0123, 0.27, 12.345].map(dollars)).toEqual([
-    "$0.000",
-    "less than $0.001",
-    "$0.012",
-    "$0.27",
-    "$12.35",
-  ]);
+  expect([0, 0.0001, 0.0123, 0.27, 12.345].map(dollars)).toEqual(["$0.00", "$0.00010", "$0.012", "$0.27", "$12.35"]);
 });
 
 test("where it is off there is a way to turn it on", () => {
@@ -200,7 +195,7 @@ describe("the report of /context", () => {
       {
         number: 1,
         call: 30,
-        reason: "the cache is cold: 9.0k tokens need not be written again",
+        reason: "the cache is cold: 9k tokens need not be written again",
         freed: 9_000,
         cost: 0,
         saved: 5_000,
@@ -232,8 +227,8 @@ describe("the report of /context", () => {
   test("describes the window, the cost and the savings in words", () => {
     expect(contextReport(status, ledger, window)).toBe(
       [
-        "window    34k tokens in the last request, of 200k that the model takes; plain Pi 63k",
-        "          by kind, as we count: outputs 20k (62 %), the model's words and calls 8.0k (25 %), system prompt and tools 3.1k (10 %), lines in the place of outputs 900 (3 %), your words 400 (1 %)",
+        "window    34.1k tokens in the last request, of 200k that the model takes; plain Pi 63k",
+        "          by kind, as we count: outputs 20k (62 %), the model's words and calls 8k (25 %), system prompt and tools 3.1k (10 %), lines in the place of outputs 900 (3 %), your words 400 (1 %)",
         "          files and outputs met: 17 (and 3 files by name only); with their text in the window: 12; pinned: 1",
         "          thrift `balanced`: with it recorded sessions cost 0.41 of plain, and 1.2 % of their calls missed something",
         "cost      $1.08 for input so far; plain Pi $1.35, so 20 % saved",
@@ -244,14 +239,14 @@ describe("the report of /context", () => {
         "          each call at the prices of its model; those of the newest: from Pi's model data",
         "          in it: $0.060 for 3 calls with Pi's own messages, 1 call of them because something failed",
         "          in it: $0.015 for 2 calls on branches that were left; plain Pi $0.027",
-        "tokens    900k sent in 42 calls, 90 % from the cache; plain Pi 2.00M, 95 % from the cache",
+        "tokens    900k sent in 42 calls, 90 % from the cache; plain Pi 2M, 95 % from the cache",
         "          the provider reports 900k for 42 calls",
         "          plain Pi would have compacted once",
         "missing   the model needed what had left 4 times: it asked for it 3 times, failed once to edit it",
-        "          in the bill for that: about $0.009",
+        "          in the bill for that: about $0.0090",
         "epochs    content left the window 2 times:",
-        "          1, at call 30: freed 9.0k tokens; saved $0.31 so far (the cache is cold: 9.0k tokens need not be written again)",
-        "          2, at call 41: freed 31k tokens; its rewrite has yet to earn back $0.008 (window pressure: 90k tokens, 30k of them can go)",
+        "          1, at call 30: freed 9k tokens; saved $0.31 so far (the cache is cold: 9k tokens need not be written again)",
+        "          2, at call 41: freed 30.7k tokens; its rewrite has yet to earn back $0.0080 (window pressure: 90k tokens, 30k of them can go)",
         "          otherwise $0.032 more: outputs shown in part from the start, and plain Pi's compactions, less what we add",
       ].join("\n"),
     );
@@ -303,7 +298,7 @@ describe("the report of /context", () => {
       layout: "pools",
     });
     expect(text).toContain(
-      "window    34k tokens in the last request; plain Pi 63k\n          files and outputs met: 17 (and 3 files by name only);",
+      "window    34.1k tokens in the last request; plain Pi 63k\n          files and outputs met: 17 (and 3 files by name only);",
     );
     expect(text).toContain("          layout `pools`\n");
     const weighed = contextReport(status, ledger, { ...window, faultTokens: 300_000 });
@@ -342,10 +337,10 @@ test("the row of a call says what came, not what was asked for", () => {
       ],
       details: { tokens: 1_234 },
     });
-  expect(came("t17", "[t17] bash · lines 40-80 of 412\none\n")).toBe("bash · lines 40-80 of 412 · 1.2k tokens");
-  expect(came("src/a.rs", "[f3] src/a.rs · line 1 of 1\none")).toBe("f3 · line 1 of 1 · 1.2k tokens");
-  expect(came("a.rs", "[f3] src/a.rs · line 1 of 1\none")).toBe("f3 · src/a.rs · line 1 of 1 · 1.2k tokens");
-  expect(came("t3", "[t3] shot · 1 image · line 1 of 1", 1)).toBe("shot · 1 image · line 1 of 1 · 1.2k tokens");
+  expect(came("t17", "[t17] bash · lines 40-80 of 412\none\n")).toBe("bash · lines 40-80 of 412 · 1.23k tokens");
+  expect(came("src/a.rs", "[f3] src/a.rs · line 1 of 1\none")).toBe("f3 · line 1 of 1 · 1.23k tokens");
+  expect(came("a.rs", "[f3] src/a.rs · line 1 of 1\none")).toBe("f3 · src/a.rs · line 1 of 1 · 1.23k tokens");
+  expect(came("t3", "[t3] shot · 1 image · line 1 of 1", 1)).toBe("shot · 1 image · line 1 of 1 · 1.23k tokens");
   expect(came("t17", "[t17] bash · no line matches `x`")).toBe("bash · no line matches `x`");
   expect(came("t17", "done: t17, 1,649 tokens")).toBe("1,649 tokens");
   expect(came("t17", "done: [t17] bash · lines 1-2 of 2, 12 tokens")).toBe("bash · lines 1-2 of 2 · 12 tokens");

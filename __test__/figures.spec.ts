@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 import { type Message, openSession, type Session, type Store, tools } from "../index.js";
 import { Course } from "../inspector/page/charts/series.js";
 import { billOf } from "../inspector/server/shown.js";
+import { shortCount } from "../lib/figures.js";
 import { contextReport } from "../lib/report.js";
-import { shortCount } from "../lib/words.js";
 import { type Desk, desk } from "./command.ts";
 import { patient, step, store, user } from "./sessions.ts";
 

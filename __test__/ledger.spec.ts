@@ -1,7 +1,7 @@
 // The ledger by the addon and by the command: what goes in, what comes out.
 import { describe, expect, test } from "vitest";
 import type { Ledger, UsageReport } from "../index.js";
-import { dollars as inDollars } from "../lib/words.js";
+import { dollars as inDollars } from "../lib/figures.js";
 import { desk, withSession } from "./command.ts";
 import { rejection, session, step, store, user, wrong } from "./sessions.ts";
 
@@ -115,9 +115,7 @@ describe("palimpsest ledger", () => {
     await open.close();
     const { stdout } = at.run("ledger", "session:s");
     const [bill, plain] = [dollars?.bill ?? 0, dollars?.plainBill ?? 0].map(inDollars);
-    expect(stdout).toContain(
-      `\ndollars   ${bill}; plain ${plain}; reported $0.000, estimated $0.000, of 1 of 2 calls\n`,
-    );
+    expect(stdout).toContain(`\ndollars   ${bill}; plain ${plain}; reported $0.00, estimated $0.00, of 1 of 2 calls\n`);
   });
 
   test("prints sums, or every call", async () => {

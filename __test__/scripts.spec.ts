@@ -471,3 +471,12 @@ test("the release workflow builds the addon for every target", () => {
   const page = readFileSync(join(root, "docs", "releasing.md"), "utf8");
   expect([...page.matchAll(/^\| `palimpsest-[\w-]+` +\|/gm)]).toHaveLength(napi.targets.length);
 });
+
+test("the list of texts has each text whole, and no code", () => {
+  const { stdout } = spawnSync(process.execPath, [join(root, "scripts", "texts.js")], { encoding: "utf8" });
+  const lines = stdout.split("\n");
+  const ours = lines.filter((line) => line.startsWith("pi-extension/words.ts:"));
+  // Behind a template with a backtick in a pattern.
+  expect(ours.join("\n")).toContain(`: palimpsest checking files $\{shortCount(files)} of $\{shortCount(of)}\n`);
+  expect(lines.filter((line) => /; \}|=> \{|\bfunction \w+\(|\blet \w+ = /.test(line))).toEqual([]);
+});

@@ -24,6 +24,8 @@ export interface About {
   version: string;
   /** Path of the store; null in a page that carries its data. */
   store: string | null;
+  /** ID of the store: what has another was written elsewhere. */
+  storeId: string;
   /** ID of the session that was asked for, `session:...`; null for the list. */
   session: string | null;
   /** Whether secrets were taken out. */

@@ -28,7 +28,7 @@ export function whatAndWhence(version, store) {
 /**
  * Who wrote a version and where, or which store; null if that is this one.
  * @param {Version} version
- * @param {import("../index.js").Store} store
+ * @param {{ id: string }} store
  */
 export function elsewhere({ origin }, store) {
   return origin.storeId === store.id ? null : (whose(origin) ?? `another store, ${name(origin.storeId.slice(0, 8))}`);

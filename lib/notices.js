@@ -1,6 +1,7 @@
 // What a person reads of some events of a session, in Pi and OpenClaw alike. Loaded at every start, so it imports little.
+
+import { shortCount } from "./figures.js";
 import { name as spelt } from "./terminal.js";
-import { shortCount } from "./words.js";
 
 /** @import { SessionEvent } from "../index.js" */
 

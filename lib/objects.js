@@ -4,10 +4,11 @@ import { existsSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { plural, size, what, wholeOutput, whyNoText } from "./describe.js";
 import { describeObject } from "./describing.js";
+import { shortCount } from "./figures.js";
 import { typed } from "./program.js";
 import { reasons } from "./reasons.js";
 import { line, name as spelt } from "./terminal.js";
-import { age, byteSize, cameWith, counted, cut, shortCount } from "./words.js";
+import { age, byteSize, cameWith, counted, cut } from "./words.js";
 
 /**
  * @import { ContextTool, Session, SessionSets, Settings, Store } from "../index.js"

@@ -1,6 +1,7 @@
 // What a person reads before the host's own messages go out in a session that had grown long: how large the request is, what it costs, and
 // that the host may compact. Decides nothing.
-import { dollars, percent, shortCount } from "./words.js";
+import { dollars, shortCount } from "./figures.js";
+import { percent } from "./words.js";
 
 /** Below this many tokens there is nothing to say. */
 const longTokens = 20_000;

@@ -1,5 +1,5 @@
 // Says in words how a message of a recorded call is shown and why, for the command and the extension.
-import { shortFigures } from "./words.js";
+import { shortFigures } from "./figures.js";
 
 /** @typedef {import("../index.js").MessageAbout} MessageAbout */
 

@@ -1,9 +1,10 @@
 // What a person reads of a session: the window, what was paid beside the plain host, what the model missed, and the epochs; the settings,
 // with who set them, and what is shared. Every figure has its unit. Decides nothing.
 import { faultDeeds } from "./faults.js";
+import { dollars, shortCount, shortFigures } from "./figures.js";
 import { sharingLines } from "./sharing.js";
 import { name } from "./terminal.js";
-import { counted, cut, dollars, percent, shortCount, shortFigures, shortPath } from "./words.js";
+import { counted, cut, percent, shortPath } from "./words.js";
 
 /**
  * @import { Ledger, LedgerEpoch, Session, SessionStatus, Settings, SettingValue } from "../index.js"

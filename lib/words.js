@@ -1,7 +1,8 @@
-// Figures such as money and tokens as a person reads them, texts as a terminal may be given them, and what an answer brought in one line.
+// Times, sizes and counted things as a person reads them, texts as a terminal may be given them, and what an answer brought in one line.
 // Decides nothing.
 import { homedir } from "node:os";
 import { join, sep } from "node:path";
+import { shortCount } from "./figures.js";
 import { harmless, line } from "./terminal.js";
 
 /** Characters of what came that a line shows. */
@@ -9,33 +10,6 @@ const maxCame = 160;
 
 /** What stands in the place of a tab. */
 const tab = "   ";
-
-/** Such as `812`, `8.4k`, `34k`, `2.35M`. @param {number} count */
-export function shortCount(count) {
-  if (count < 1_000) {
-    return String(Math.round(count));
-  }
-  if (count < 9_950) {
-    return `${(count / 1_000).toFixed(1)}k`;
-  }
-  return count < 999_500 ? `${Math.round(count / 1_000)}k` : `${(count / 1_000_000).toFixed(2)}M`;
-}
-
-/** A text with its large figures as a person reads them: `38k tokens`. @param {string} text */
-export function shortFigures(text) {
-  return text.replaceAll(/(?<![\w.,])\d{4,}(?![\w.]\w)/g, (figure) => shortCount(Number(figure)));
-}
-
-/** A sum in US dollars that is not negative: `$1,234`, `$0.27`, and below ten cents `$0.028`. @param {number} sum */
-export function dollars(sum) {
-  if (sum > 0 && sum < 0.0005) {
-    return "less than $0.001";
-  }
-  if (sum >= 99.995) {
-    return `$${Math.round(sum).toLocaleString("en-US")}`;
-  }
-  return `$${sum.toFixed(sum < 0.0995 ? 3 : 2)}`;
-}
 
 /** A size, of 1,000 bytes: `812 bytes`, `8.4 kB`, `152 kB`. @param {number} bytes */
 export function byteSize(bytes) {

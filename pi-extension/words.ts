@@ -1,7 +1,9 @@
 // What a person reads of us in one line: the status line and notices. Decides nothing.
+
+import { shortCount } from "../lib/figures.js";
 import { pinWords, splitWords, usageIgnored } from "../lib/notices.js";
 import { line, name } from "../lib/terminal.js";
-import { cut, percent, shortCount } from "../lib/words.js";
+import { cut, percent } from "../lib/words.js";
 import type { SessionEvent, SessionStatus } from "./addon.ts";
 
 /** Below this many tokens a request is so small that figures about it mean nothing. */
@@ -26,7 +28,7 @@ export interface Trouble {
 }
 
 /**
- * Such as `palimpsest $0.27 saved (20 %) · 34k of 200k`; while nothing worth telling is saved, `palimpsest on`. Where calls go out with Pi's own
+ * Such as `palimpsest $0.27 saved (20 %) · 34.1k of 200k`; while nothing worth telling is saved, `palimpsest on`. Where calls go out with Pi's own
  * messages it says so, and no figures. Ends with what else is wrong.
  *
  * `contextWindow`: of the model, in tokens; 0 or undefined if it is not known.

@@ -19,11 +19,12 @@ const isTest = /(^|\/)(tests|benches|testing|examples|dist|node_modules|target)\
 /** Of Rust: what stands behind the module of a file's tests. */
 const testsBelow = /\n#\[cfg\(test\)\]\nmod tests \{[\s\S]*$/;
 
-/** Comments and expressions, so that they are passed over, and strings; templates with one level of templates inside. */
+/** Comments and expressions, so that they are passed over, and strings; templates with one level of templates and expressions inside. */
 const script =
-  /(?<=[(=,:!?&|] ?)\/(?![*/])(?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*|\/\/.*|\/\*[\s\S]*?\*\/|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\$]|\\.|\$(?!\{)|\$\{(?:[^{}`]|`[^`]*`|\{[^{}]*\})*\})*)`/g;
+  /(?<=[(=,:!?&|] ?)\/(?![*/])(?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*|\/\/.*|\/\*[\s\S]*?\*\/|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\$]|\\.|\$(?!\{)|\$\{(?:(?<=\()\/(?:[^/\\\n]|\\.)+\/|[^{}`]|`[^`]*`|\{[^{}]*\})*\})*)`/g;
 /** With characters, and with the reasons for which a lint is not heard. */
-const rust = /\/\/.*|reason = "(?:[^"\\]|\\[\s\S])*"|b?'(?:[^'\\]|\\.)'|r#"([\s\S]*?)"#|"((?:[^"\\]|\\[\s\S])*)"/g;
+const rust =
+  /\/\/.*|reason = "(?:[^"\\]|\\[\s\S])*"|b?'(?:[^'\\]|\\.)'|r"[^"]*"|r#"([\s\S]*?)"#|"((?:[^"\\]|\\[\s\S])*)"/g;
 
 for (const folder of folders) {
   for (const name of readdirSync(join(root, folder), { recursive: true }).map(String).sort()) {

@@ -184,7 +184,7 @@ test("print and json mode say it in text beside the answers", async () => {
   const printed = await runPi(sandbox, ["-e", extension, "--continue", "-p", "/context"]);
   // Pi prints the newest answer again.
   expect(printed).toMatchObject({ code: 0, stdout: "Done.\n" });
-  expect(printed.stderr).toMatch(/^window {4}[\d.]+k tokens in the last request, of 1\.00M that the model takes; /m);
+  expect(printed.stderr).toMatch(/^window {4}[\d.]+k tokens in the last request, of 1M that the model takes; /m);
   expect(printed.stderr).toMatch(/by kind, as we count: .*outputs [\d.]+k? \(\d+ %\)/);
   const json = await runPiJson(sandbox, ["-e", extension, "--continue", "/context objects"]);
   expect(json.stderr).toMatch(/^f1 +in the window +my notes\.txt$/m);

@@ -58,7 +58,7 @@ describe("at the threshold", () => {
     expect(played).toMatchObject({ code: 0, stderr: "" });
     expect(played.model.errors).toEqual([]);
     expect(starts(played)).toBeGreaterThan(0);
-    expect(starts(played)).toBeLessThanOrEqual(2);
+    expect(starts(played)).toBeLessThan(played.model.requests.length);
     expect(ends(played).every((event) => event.aborted === true)).toBe(true);
     expect(played.model.requests.filter(({ body }) => isSummary(body))).toEqual([]);
     expect(played.model.requests).toHaveLength(8);

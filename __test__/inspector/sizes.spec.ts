@@ -3,9 +3,9 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { openStore, type Store } from "../../index.js";
 import { changesAgainstPlain, sums } from "../../inspector/page/call/changes.js";
 import { Course } from "../../inspector/page/charts/series.js";
-import { short } from "../../inspector/page/elements/numbers.js";
 import type { SessionView } from "../../inspector/protocol.js";
 import { Answers } from "../../inspector/server/answers.js";
+import { shortCount } from "../../lib/figures.js";
 import { noBrowser, open, privateFolder, serve, shoot } from "./browser.ts";
 import { type Made, narrowStore } from "./stores.ts";
 
@@ -78,7 +78,7 @@ describe.skipIf(noBrowser)("in the browser", () => {
   test("the newest request has the same size in all views", async () => {
     const page = await open(await serve("--store", made.path));
     const { ours, plain } = session.ledger.perCall.at(-1) ?? { ours: { sent: 0 }, plain: { sent: 0 } };
-    const [sent, other] = [short(ours.sent), short(plain.sent)];
+    const [sent, other] = [shortCount(ours.sent), shortCount(plain.sent)];
     await page.locator(".sessions-list .rows", { hasText: `${sent} / ${other}` }).waitFor();
     await page.locator(".sessions-list .rows a").first().click();
     await page.locator(".figures dt").first().waitFor();

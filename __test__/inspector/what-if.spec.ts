@@ -7,7 +7,8 @@ import { pathToFileURL } from "node:url";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadSettings, openStore, type ReplayedFile, type ReplayOptions, type Store } from "../../index.js";
-import { cost, percent, short, whole } from "../../inspector/page/elements/numbers.js";
+import { cost, percent, whole } from "../../inspector/page/elements/numbers.js";
+import { shortCount } from "../../lib/figures.js";
 import { pinnedNode, root } from "../../scripts/setup.js";
 import { noBrowser, open, overhang, privateFolder, serve, shoot, violations } from "./browser.ts";
 import { workedStore } from "./stores.ts";
@@ -69,7 +70,7 @@ async function expectAnswer(page: Page, asked: ReplayOptions): Promise<void> {
   await both("bill", ({ bill }) => cost(bill.ours, false));
   await both("plain’s bill", ({ bill }) => cost(bill.plain, false));
   await both("saved, as a share", ({ bill }) => percent(1 - bill.ratio, 1));
-  await both("longest request", ({ peakWindow }) => `${short(peakWindow.ours)} tokens`);
+  await both("longest request", ({ peakWindow }) => `${shortCount(peakWindow.ours)} tokens`);
   await both("epochs", ({ epochs }) => whole(epochs.length));
   await both("faults", ({ faults }) => whole(faults.raw));
   await both("compactions", ({ compactions }) => whole(compactions));
@@ -110,10 +111,10 @@ describe.skipIf(noBrowser)("a session that is played again", () => {
       ["changed", after],
     ] as const) {
       const newest = file.series.at(-1);
-      expect(said).toContain(`window, ${name} ${short(newest?.ours.tokens ?? 0)}`);
-      expect(said).toContain(`window, plain ${name} ${short(newest?.plain.tokens ?? 0)}`);
-      expect(said).toContain(`bill, ${name} ${short(file.bill.ours)}`);
-      expect(said).toContain(`bill, plain ${name} ${short(file.bill.plain)}`);
+      expect(said).toContain(`window, ${name} ${shortCount(newest?.ours.tokens ?? 0)}`);
+      expect(said).toContain(`window, plain ${name} ${shortCount(newest?.plain.tokens ?? 0)}`);
+      expect(said).toContain(`bill, ${name} ${shortCount(file.bill.ours)}`);
+      expect(said).toContain(`bill, plain ${name} ${shortCount(file.bill.plain)}`);
     }
     await shoot(page, "what-if-window");
   });

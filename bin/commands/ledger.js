@@ -1,7 +1,7 @@
 // `palimpsest ledger`: what a session's calls cost, beside plain Pi; each epoch, and each call.
 import { plural } from "../../lib/describe.js";
 import { faultCounts } from "../../lib/faults.js";
-import { dollars as asMoney, shortFigures } from "../../lib/words.js";
+import { dollars as asMoney, shortFigures } from "../../lib/figures.js";
 import { isTerminal, write, writeJson } from "../lib/output.js";
 import { withStore } from "../lib/store.js";
 import { pairs, shownFigure, writeTable } from "../lib/table.js";

@@ -2,9 +2,9 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { plural } from "../../lib/describe.js";
+import { shortCount } from "../../lib/figures.js";
 import { piAgentDir } from "../../lib/places.js";
 import { name as spelt } from "../../lib/terminal.js";
-import { shortCount } from "../../lib/words.js";
 import { text, wholeNumber } from "../lib/arguments.js";
 import { printError } from "../lib/errors.js";
 import { write, writeError, writeJson } from "../lib/output.js";

@@ -1,8 +1,9 @@
 // What a person reads of a replay around its table: by which terms it was played, what the sessions cost and would have cost, what was
 // left out, and how far our estimate is from what the providers counted. Decides nothing but when it is worth a word.
 import { plural } from "../../lib/describe.js";
+import { dollars, shortCount } from "../../lib/figures.js";
 import { name as spelt } from "../../lib/terminal.js";
-import { dollars, percent, shortCount } from "../../lib/words.js";
+import { percent } from "../../lib/words.js";
 
 /**
  * @typedef {import("../../index.js").ReplayedFile} ReplayedFile

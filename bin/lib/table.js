@@ -1,8 +1,9 @@
 // Rows of text: on a terminal aligned under headings, else separated by tabs, complete and without headings, for other tools.
 
 import { plural, size } from "../../lib/describe.js";
+import { shortCount } from "../../lib/figures.js";
 import { line } from "../../lib/terminal.js";
-import { age, byteSize, cut, shortCount } from "../../lib/words.js";
+import { age, byteSize, cut } from "../../lib/words.js";
 import { isTerminal, styled, write } from "./output.js";
 
 /** Digits of a hash that a terminal shows: enough for a unique prefix. */

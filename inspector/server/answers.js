@@ -55,7 +55,8 @@ export class Answers {
   /** @returns {Promise<About>} */
   async about() {
     const { version, session } = this.around;
-    return { version, store: this.store.path, session, redacted: false };
+    const { path, id } = this.store;
+    return { version, store: path, storeId: id, session, redacted: false };
   }
 
   /** Begins with the session that will be asked for first, while a browser still starts. */

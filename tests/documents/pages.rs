@@ -65,7 +65,7 @@ fn the_lines_shown_to_the_model_are_those_of_the_code() {
         shows: Shows::Own,
     };
     let pasted = ResultFact { exit: None, last: "</file>".into(), ..tests.clone() };
-    let deeds = ["read f3 src/main.rs f9 src/lib.rs", "edit f3 (+12 -4)", "cargo test ok"];
+    let deeds = ["read f3 src/main.rs f9 src/lib.rs", "edit f3:40-62 (+12 -4)", "cargo test ok"];
     let deeds = deeds.map(str::to_owned);
     for line in [
         forms::output_line(t17, &tests),

@@ -10,7 +10,7 @@ use super::host::{HostToolCall, strings};
 use super::plain::plain;
 use base::harness::{Call, ToolKind};
 use base::object::{Handle, ObjectId, line_count, quote};
-use session::{LineMap, ResultFact, Session, Shows, Subject};
+use session::{LineMap, LineRange, ResultFact, Session, Shows, Subject, merge_ranges};
 
 /// Longest one-line argument shown verbatim, in characters: models repeat paths, patterns and
 /// commands word for word. Longer commands are cut.
@@ -18,6 +18,8 @@ const SHORT_CHARS: usize = 200;
 /// Most files or words in one deed, and most deeds in a line.
 const MAX_ABOUT: usize = 64;
 const MAX_DEEDS: usize = 256;
+/// Most ranges of lines that a change names.
+const MAX_RANGES: usize = 3;
 /// Prefix of a command's brief.
 const COMMAND: &str = "$ ";
 
@@ -146,7 +148,7 @@ enum Deed<'a> {
     /// Content was shown or asked for.
     Asked { tool: &'a str, about: Vec<About<'a>> },
     /// A file was changed.
-    Changed { tool: &'a str, file: &'a ObjectId, brief: String },
+    Changed { tool: &'a str, file: &'a ObjectId, brief: String, lines: Vec<LineRange> },
     /// A command, or a call that failed.
     Ran { what: String, fact: &'a ResultFact, times: u64 },
 }
@@ -172,7 +174,15 @@ impl<'a> Deed<'a> {
                 asked(About::Object(object))
             }
             Shows::Change { object } => {
-                Self::Changed { tool, file: object, brief: brief.unwrap_or_default().to_owned() }
+                let toolcall = fact.object.as_ref();
+                let lines = toolcall.map(|id| session.files().lines_written(object, id));
+                let lines = lines.unwrap_or_default();
+                Self::Changed {
+                    tool,
+                    file: object,
+                    brief: brief.unwrap_or_default().to_owned(),
+                    lines,
+                }
             }
             Shows::Own => match (brief?, brief?.strip_prefix(COMMAND)) {
                 (_, Some(command)) if !command.is_empty() => {
@@ -210,7 +220,11 @@ impl<'a> Deed<'a> {
                     }
                 }
             }
-            (Self::Changed { brief, .. }, Self::Changed { brief: next, .. }) => {
+            (
+                Self::Changed { brief, lines, .. },
+                Self::Changed { brief: next, lines: more, .. },
+            ) => {
+                lines.extend(more);
                 *brief = match (changes(brief), changes(&next)) {
                     (Some((a, b)), Some((c, d))) => format!("+{} -{}", a + c, b + d),
                     _ => next,
@@ -224,12 +238,12 @@ impl<'a> Deed<'a> {
     /// The words for a line. `named`: files already named in the line, because each path appears
     /// only once.
     fn words(&self, session: &Session, named: &mut Vec<Handle>) -> String {
-        let mut name = |object: &ObjectId| name(session, object, named);
+        let mut name = |object: &ObjectId, lines: &[LineRange]| name(session, object, lines, named);
         match self {
             Self::Asked { tool, about } => {
                 let mut words = vec![quote::name(tool).into_owned()];
                 words.extend(about.iter().take(MAX_ABOUT).map(|about| match about {
-                    About::Object(object) => name(object),
+                    About::Object(object) => name(object, &[]),
                     About::Words(words) => quote::line(session.shown_path(words)).into_owned(),
                 }));
                 if about.len() > MAX_ABOUT {
@@ -237,11 +251,14 @@ impl<'a> Deed<'a> {
                 }
                 words.join(" ")
             }
-            Self::Changed { tool, file, brief } if brief.is_empty() => {
-                format!("{} {}", quote::name(tool), name(file))
-            }
-            Self::Changed { tool, file, brief } => {
-                format!("{} {} ({})", quote::name(tool), name(file), quote::line(brief))
+            Self::Changed { tool, file, brief, lines } => {
+                let file = name(file, &few(lines));
+                let tool = quote::name(tool);
+                if brief.is_empty() {
+                    format!("{tool} {file}")
+                } else {
+                    format!("{tool} {file} ({})", quote::line(brief))
+                }
             }
             Self::Ran { what, fact, times } => {
                 let outcome = match (fact.exit, fact.ok) {
@@ -257,16 +274,36 @@ impl<'a> Deed<'a> {
     }
 }
 
-/// The handle of an object, with a file's path at its first mention.
-fn name(session: &Session, object: &ObjectId, named: &mut Vec<Handle>) -> String {
+/// The handle of an object, with lines of it and, at its first mention, a file's path.
+fn name(
+    session: &Session,
+    object: &ObjectId,
+    lines: &[LineRange],
+    named: &mut Vec<Handle>,
+) -> String {
     let Some(entry) = session.index().get(object) else { return object.to_string() };
+    let mut name = entry.handle.to_string();
+    if !lines.is_empty() {
+        name.extend([":", &forms::range_list(lines, ",")]);
+    }
     match &entry.subject {
         file @ Subject::File { .. } if !named.contains(&entry.handle) => {
             named.push(entry.handle);
-            format!("{} {}", entry.handle, quote::name(session.shown_path(file.agent_path())))
+            format!("{name} {}", quote::name(session.shown_path(file.agent_path())))
         }
-        _ => entry.handle.to_string(),
+        _ => name,
     }
+}
+
+/// The lines in a few ranges: those nearest to each other are joined.
+fn few(lines: &[LineRange]) -> Vec<LineRange> {
+    let mut ranges = merge_ranges(lines);
+    while ranges.len() > MAX_RANGES {
+        let gaps = ranges.windows(2).map(|pair| pair[1].first - pair[0].last);
+        let Some((nearest, _)) = gaps.enumerate().min_by_key(|(_, gap)| *gap) else { break };
+        ranges[nearest].last = ranges.remove(nearest + 1).last;
+    }
+    ranges
 }
 
 /// Lines added and removed according to a call's arguments.
@@ -416,6 +453,15 @@ mod tests {
         ] {
             assert_eq!(told(&calls), expected, "{calls:?}");
         }
+    }
+
+    #[test]
+    fn many_changed_lines_are_named_in_a_few_ranges() {
+        let range = |first, last| LineRange { first, last };
+        let lines = [range(90, 95), range(1, 4), range(6, 6), range(40, 62), range(5, 5)];
+        assert_eq!(few(&lines), [range(1, 6), range(40, 62), range(90, 95)]);
+        assert_eq!(few(&[range(1, 1), range(9, 9), range(12, 12), range(30, 30)])[1], range(9, 12));
+        assert_eq!(few(&[]), []);
     }
 
     #[test]

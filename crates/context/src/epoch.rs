@@ -218,14 +218,17 @@ fn compacted_room_cost(total: u64, prices: &Prices) -> Option<f64> {
     Some((compaction_cost(as_f64(dropped)) + written) / as_f64(room))
 }
 
-/// What leaves under pressure: all outputs outside the working set; then, until the low-water mark
-/// is reached, steps from the idlest on and the working set, newest last. Recent steps, which
-/// otherwise never fold, go only if the window is still under pressure after that.
+/// What leaves under pressure: all outputs outside the working set, in a small window the idlest of
+/// them; then, until the low-water mark is reached, steps from the idlest on and the working set,
+/// newest last. Recent steps, which otherwise never fold, go only if the window is still under
+/// pressure after that.
 fn relief(standing: &mut Standing<'_>, marks: &Marks) -> Vec<Item<Leaving>> {
-    let low = marks.high * LOW_WATER_PERCENT / 100;
+    let is_small = marks.stays > 0;
+    let low = marks.stays.min(marks.high).max(marks.high * LOW_WATER_PERCENT / 100);
     let mut left = standing.total;
-    let (mut leaving, steps) = standing.all();
-    left -= leaving.iter().map(|item| item.gain).sum::<u64>().min(left);
+    let (outputs, steps) = standing.all();
+    let mut leaving = Vec::new();
+    take_until(if is_small { low } else { 0 }, &mut left, outputs, &mut leaving);
     take_until(low, &mut left, steps, &mut leaving);
     if left > low {
         take_until(low, &mut left, standing.give_up_working_set(&leaving), &mut leaving);

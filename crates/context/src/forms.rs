@@ -437,18 +437,16 @@ pub fn earlier_version(version: VersionSelector) -> String {
 pub fn lines_phrase(ranges: &[LineRange]) -> String {
     match ranges {
         [one] if one.len() == 1 => format!("line {}", one.first),
-        many => {
-            let parts: Vec<_> = many
-                .iter()
-                .map(
-                    |range| {
-                        if range.len() == 1 { range.first.to_string() } else { range.to_string() }
-                    },
-                )
-                .collect();
-            format!("lines {}", parts.join(", "))
-        }
+        many => format!("lines {}", range_list(many, ", ")),
     }
+}
+
+/// `1-210, 300`, with this between the ranges.
+pub fn range_list(ranges: &[LineRange], between: &str) -> String {
+    let text = |range: &LineRange| {
+        if range.len() == 1 { range.first.to_string() } else { range.to_string() }
+    };
+    ranges.iter().map(text).collect::<Vec<_>>().join(between)
 }
 
 /// `1 line`, `1,240 lines`.

@@ -17,6 +17,9 @@ pub struct Marks {
     pub most: u64,
     /// Tokens left in the window at [`Self::most`].
     pub reserved: u64,
+    /// What leaves under pressure leaves this much: half of a small window that the host leaves to
+    /// us, else 0.
+    pub stays: u64,
 }
 
 /// How much of a window a request may fill.
@@ -45,7 +48,8 @@ impl Marks {
         let threshold = window - reserved.min(window / 2);
         let is_ours = asks && threshold < most;
         let full = if is_ours { most } else { threshold - step.min(threshold / 2) };
-        Self { high: scaled(window, share).min(full), full, most, reserved: window - most }
+        let stays = if is_ours { window / 2 } else { 0 };
+        Self { high: scaled(window, share).min(full), full, most, reserved: window - most, stays }
     }
 
     /// The marks for the messages alone. `fixed`: tokens of system prompt and tools.
@@ -55,6 +59,7 @@ impl Marks {
             high: self.high.saturating_sub(fixed),
             full: self.full.saturating_sub(fixed),
             most: self.most.saturating_sub(fixed),
+            stays: self.stays.saturating_sub(fixed),
             ..self
         }
     }
@@ -103,20 +108,29 @@ mod tests {
     #[test]
     fn the_mark_is_the_share_where_that_is_less() {
         let marks = of(200_000, 10_000, false);
-        assert_eq!(marks, Marks { high: 140_000, full: 173_616, most: 183_616, reserved: 16_384 });
+        assert_eq!(
+            marks,
+            Marks { high: 140_000, full: 173_616, most: 183_616, reserved: 16_384, stays: 0 }
+        );
     }
 
     #[test]
     fn the_mark_leaves_room_for_a_step_before_host_compaction() {
         let marks = of(40_000, 9_000, false);
-        assert_eq!(marks, Marks { high: 14_616, full: 14_616, most: 30_000, reserved: 10_000 });
+        assert_eq!(
+            marks,
+            Marks { high: 14_616, full: 14_616, most: 30_000, reserved: 10_000, stays: 0 }
+        );
         assert_eq!(of(40_000, 90_000, false).high, 11_808, "at most half");
     }
 
     #[test]
     fn a_host_that_asks_leaves_a_small_window_to_us() {
         let marks = of(32_768, 5_000, true);
-        assert_eq!(marks, Marks { high: 22_938, full: 24_576, most: 24_576, reserved: 8_192 });
+        assert_eq!(
+            marks,
+            Marks { high: 22_938, full: 24_576, most: 24_576, reserved: 8_192, stays: 16_384 }
+        );
         let [asks, asks_not] = [true, false].map(|asks| of(65_536, 5_000, asks));
         assert_eq!(asks, asks_not, "the host keeps no more free than we do");
     }
@@ -124,8 +138,11 @@ mod tests {
     #[test]
     fn half_of_a_window_that_the_reserve_would_fill_can_be_used() {
         let marks = of(16_000, 5_000, false);
-        assert_eq!(marks, Marks { high: 4_000, full: 4_000, most: 12_000, reserved: 4_000 });
+        assert_eq!(
+            marks,
+            Marks { high: 4_000, full: 4_000, most: 12_000, reserved: 4_000, stays: 0 }
+        );
         let marks = marks.without(4_500);
-        assert_eq!(marks, Marks { high: 0, full: 0, most: 7_500, reserved: 4_000 });
+        assert_eq!(marks, Marks { high: 0, full: 0, most: 7_500, reserved: 4_000, stays: 0 });
     }
 }

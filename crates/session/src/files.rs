@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::event::{Cause, FileEvent};
-use super::lines::{LineMap, LineRange};
+use super::lines::{LineMap, LineRange, merge_ranges};
 use base::object::{FileStamp, Hash, ObjectId};
 
 /// A file that did not change for this many steps has come to rest.
@@ -47,6 +47,8 @@ struct Versions {
     seen: Option<Hash>,
     /// Versions of which the model was shown only a part of what changed.
     told_in_part: Vec<Hash>,
+    /// The version that each tool call made which changed the file.
+    made: HashMap<ObjectId, Hash>,
 }
 
 impl Versions {
@@ -81,6 +83,7 @@ impl FileVersions {
             announced_path: None,
             seen: None,
             told_in_part: Vec::new(),
+            made: HashMap::new(),
         });
         self.moved.remove(&event.object);
         let changed = known.all.last().is_some_and(|(version, _)| *version != event.version);
@@ -138,6 +141,7 @@ impl FileVersions {
             all.chain([&mut versions.announced])
                 .chain(&mut versions.seen)
                 .chain(&mut versions.told_in_part)
+                .chain(versions.made.values_mut())
                 .filter(|version| *version == was)
                 .for_each(|version| *version = now.clone());
         }
@@ -302,6 +306,25 @@ impl FileVersions {
             Some(map) => ranges.into_iter().filter_map(|range| map.map(range)).collect(),
             None => Vec::new(),
         })
+    }
+
+    /// Records that a tool call made a version of a file.
+    pub(super) fn made_by(&mut self, toolcall: &ObjectId, file: &ObjectId, version: Hash) {
+        if let Some(known) = self.by_id.get_mut(file) {
+            known.made.insert(toolcall.clone(), version);
+        }
+    }
+
+    /// Where the lines that a tool call wrote into a file are in the latest version, in order;
+    /// empty if the file was new, or if they are gone or not known.
+    pub fn lines_written(&self, file: &ObjectId, toolcall: &ObjectId) -> Vec<LineRange> {
+        let written = || {
+            let known = self.by_id.get(file)?;
+            let version = known.made.get(toolcall)?;
+            let (_, moved) = known.all.iter().rfind(|(each, _)| each == version)?;
+            Some(self.lines_now(file, version, &moved.as_ref()?.written()))
+        };
+        merge_ranges(&written().unwrap_or_default())
     }
 
     /// Where lines of a version are in the same or a later one, those of which the model has that

@@ -278,6 +278,15 @@ impl LineMap {
             .fold((0, 0), |(added, removed), (_, old, _, new)| (added + new, removed + old))
     }
 
+    /// The lines of the new text that the old one lacks.
+    pub fn written(&self) -> Vec<LineRange> {
+        let range = |&(_, _, first, len): &(u64, u64, u64, u64)| LineRange {
+            first,
+            last: (first + len).saturating_sub(1),
+        };
+        self.0.iter().map(range).filter(|range| !range.is_empty()).collect()
+    }
+
     /// Where a range of the old text is in the new one; `None` if all its lines are gone.
     ///
     /// If the range touches a changed block, the result includes the whole block, because its lines

@@ -63,8 +63,8 @@ use base::object::{FileStamp, Handle, Hash, ObjectId};
 pub enum Effect {
     /// It read a version of a file.
     Read(ObjectId, Hash),
-    /// It changed a file.
-    Changed(ObjectId),
+    /// It changed a file, and made a version.
+    Changed(ObjectId, Hash),
     /// It activated lines of a version of an object.
     Activated(Activation),
 }
@@ -361,13 +361,9 @@ impl Session {
         let standing: Vec<u64> = self.showings(&file.object).map(|showing| showing.at).collect();
         let changed = self.files.enter(file, self.stands(&file.object), self.chat.step());
         if let Some(call) = &file.call {
-            let object = file.object.clone();
-            let effect = if file.cause.by_model() {
-                Effect::Changed(object)
-            } else {
-                Effect::Read(object, file.version.clone())
-            };
-            self.effects.push((call.clone(), effect));
+            let is_change = file.cause.by_model();
+            let effect = if is_change { Effect::Changed } else { Effect::Read };
+            self.effects.push((call.clone(), effect(file.object.clone(), file.version.clone())));
         }
         if matches!(file.cause, Cause::Read | Cause::Edited | Cause::Written) {
             self.notes.saw(&file.object);
@@ -417,7 +413,7 @@ impl Session {
             (Effect::Read(file, read), Shows::File { object, version, .. }) => {
                 file == object && read == version
             }
-            (Effect::Changed(file), Shows::Change { object }) => file == object,
+            (Effect::Changed(file, _), Shows::Change { object }) => file == object,
             (Effect::Activated(activated), Shows::Activated { object, version, ranges, .. }) => {
                 activated.object == *object
                     && activated.version == *version
@@ -427,7 +423,11 @@ impl Session {
         };
         let place = self.effects.iter().position(|(id, effect)| id == call && is_shown(effect));
         let Some(place) = place else { return };
-        self.effects.remove(place);
+        if let ((_, Effect::Changed(file, version)), Some(toolcall)) =
+            (self.effects.remove(place), &fact.object)
+        {
+            self.files.made_by(toolcall, &file, version);
+        }
         if let Shows::Activated { also, .. } = &fact.shows {
             let is_also = |effect: &Effect| matches!(effect, Effect::Activated(activated) if also.contains(activated));
             self.effects.retain(|(id, effect)| id != call || !is_also(effect));

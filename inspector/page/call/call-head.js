@@ -1,8 +1,9 @@
 // What a call was, above its messages: its place in the session, its figures beside plain's, and what fills its window.
 
+import { shortCount } from "../../../lib/figures.js";
 import { KINDS, recounted, totalOf } from "../charts/kinds.js";
 import { element } from "../elements/dom.js";
-import { clock, cost, counted, percent, savedText, short, whole } from "../elements/numbers.js";
+import { clock, cost, counted, percent, savedText, whole } from "../elements/numbers.js";
 import { roleOf } from "./parts.js";
 import { kindOf } from "./why.js";
 
@@ -33,7 +34,7 @@ export function callFacts({ time, model, epoch, epochReason, retryOf, layout, co
   return [
     time === null ? null : clock(time),
     model,
-    contextWindow === null ? null : `window of ${short(contextWindow)} tokens`,
+    contextWindow === null ? null : `window of ${shortCount(contextWindow)} tokens`,
     layout === null ? null : `layout ${layout}`,
     epochText,
     retryOf === null ? null : `repeats call ${retryOf}: the host sent the same list again`,
@@ -53,8 +54,8 @@ export function callFigures(view) {
   return element(
     "dl",
     { class: "figures" },
-    tile("request as sent", `${short(ours)} tok`, savedText(ours, plain)),
-    tile("plain would have sent", `${short(plain)} tok`, plainText(view.call, isCompacted, list)),
+    tile("request as sent", `${shortCount(ours)} tok`, savedText(ours, plain)),
+    tile("plain would have sent", `${shortCount(plain)} tok`, plainText(view.call, isCompacted, list)),
     tile("cost of this call", "–", "", "bill"),
     hashTile(view),
   );
@@ -65,7 +66,7 @@ function plainText({ size }, isCompacted, list) {
   if (size?.extra === true) {
     return "if it made such a call";
   }
-  return isCompacted ? `compacted, of ${short(list)}` : "the host alone";
+  return isCompacted ? `compacted, of ${shortCount(list)}` : "the host alone";
 }
 
 /**
@@ -139,7 +140,7 @@ export function windowBars(view, known) {
   const { plain } = sizes(view.call);
   const scale = Math.max(totalOf(kinds), plain, 1);
   const present = KINDS.filter(([kind]) => kinds[kind] > 0);
-  const words = (/** @type {Kind} */ kind) => short(Math.round(kinds[kind]));
+  const words = (/** @type {Kind} */ kind) => shortCount(Math.round(kinds[kind]));
   const label = present.map(([kind, name]) => `${name} ${words(kind)}`).join(", ");
   return element(
     "figure",
@@ -151,7 +152,7 @@ export function windowBars(view, known) {
     ),
     element(
       "div",
-      { class: "bar-line", role: "img", "aria-label": `Plain would have sent ${short(plain)} tokens` },
+      { class: "bar-line", role: "img", "aria-label": `Plain would have sent ${shortCount(plain)} tokens` },
       segment("plain-part", plain / scale),
     ),
     element(
@@ -160,7 +161,7 @@ export function windowBars(view, known) {
       ...present.map(([kind, name]) =>
         element("span", { class: "key" }, element("i", { class: `swatch ${kind}` }), `${name} ${words(kind)}`),
       ),
-      element("span", { class: "key" }, element("i", { class: "swatch plain-part" }), `plain ${short(plain)}`),
+      element("span", { class: "key" }, element("i", { class: "swatch plain-part" }), `plain ${shortCount(plain)}`),
     ),
   );
 }

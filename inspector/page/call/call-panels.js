@@ -1,10 +1,11 @@
 // The panels of a call: its messages as sent, beside another request, its prompt and tools, its payload.
 
+import { shortCount } from "../../../lib/figures.js";
 import { chunks } from "../elements/chunks.js";
 import { difference } from "../elements/difference.js";
 import { element, put } from "../elements/dom.js";
 import { longText } from "../elements/long-text.js";
-import { counted, short, whole } from "../elements/numbers.js";
+import { counted, whole } from "../elements/numbers.js";
 import { FATES, PLAIN_FATES, RUNS, sums, tokensOf } from "./changes.js";
 import { messageCard, otherText, runRow } from "./message.js";
 import { gistOf, roleOf } from "./parts.js";
@@ -243,20 +244,20 @@ function sumLine(changes, view, other, names) {
           element(
             "span",
             { class: `chip fate ${fate}` },
-            `${whole(count)} ${names[fate]}, ${was > 0 ? `${short(was)} → ` : ""}${short(tokens)} tokens`,
+            `${whole(count)} ${names[fate]}, ${was > 0 ? `${shortCount(was)} → ` : ""}${shortCount(tokens)} tokens`,
           ),
         ],
   );
   return element(
     "div",
     { class: "sum-line" },
-    element("strong", {}, `${short(from)} → ${short(to)} tokens`),
+    element("strong", {}, `${shortCount(from)} → ${shortCount(to)} tokens`),
     isOfPlain ? element("span", { class: "faint" }, "with system prompt and tools") : null,
     ...chips,
     element(
       "span",
       { class: "faint" },
-      kept === undefined ? "Nothing is the same." : `${whole(kept.count)} the same, ${short(kept.tokens)} tokens`,
+      kept === undefined ? "Nothing is the same." : `${whole(kept.count)} the same, ${shortCount(kept.tokens)} tokens`,
     ),
   );
 }

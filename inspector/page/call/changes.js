@@ -1,5 +1,6 @@
 // How a request differs from another one, in words: what is new, what left, what came back. Must not touch the document.
-import { counted, short } from "../elements/numbers.js";
+import { shortCount } from "../../../lib/figures.js";
+import { counted } from "../elements/numbers.js";
 import { wayOf } from "./why.js";
 
 /** @typedef {import("../../protocol.js").MessageView} MessageView */
@@ -94,7 +95,7 @@ export function changesAgainstPlain(messages, plain, plainFrom) {
       return [{ ...made("new", "Plain would have compacted it away"), diff: null }];
     }
     const [from, to] = [before.about.tokens, messages[Number(now)].about.tokens];
-    const words = `${counted(from, "token")} in plain’s request, ${short(to)} in ours`;
+    const words = `${counted(from, "token")} in plain’s request, ${shortCount(to)} in ours`;
     return [made(to < from ? "collapsed" : "changed", words)];
   });
   return joined(changes);
@@ -192,7 +193,7 @@ function leftWords(piece, messages, call) {
  */
 function changeWords(before, now) {
   const isLine = (/** @type {MessageView["about"]} */ about) => ["reference", "reread"].includes(wayOf(about));
-  const tokens = `${short(before.tokens)} → ${counted(now.tokens, "token")}`;
+  const tokens = `${shortCount(before.tokens)} → ${counted(now.tokens, "token")}`;
   if (isLine(now) && !isLine(before)) {
     return ["collapsed", tokens];
   }

@@ -1,9 +1,11 @@
 // A message of a request: who speaks, why it stands as it does, what it costs, its text; its exact JSON on demand.
+
+import { shortCount } from "../../../lib/figures.js";
 import { name as spelt } from "../../../lib/terminal.js";
 import { difference } from "../elements/difference.js";
 import { button, element } from "../elements/dom.js";
 import { longText } from "../elements/long-text.js";
-import { cost, counted, percent, short, whole } from "../elements/numbers.js";
+import { cost, counted, percent, whole } from "../elements/numbers.js";
 import { oneLine } from "../elements/text.js";
 import { hashOf } from "../routes.js";
 import { blockOf, mayBeCut, partsOf, roleOf, speakerOf } from "./parts.js";
@@ -207,6 +209,6 @@ export function runRow(count, tokens, words, onopen) {
   return element(
     "div",
     { class: "kept", role: "listitem", tabindex: "-1" },
-    button(`${counted(count, "message")} ${words}, ${short(tokens)} tokens`, onopen, { class: "plain" }),
+    button(`${counted(count, "message")} ${words}, ${shortCount(tokens)} tokens`, onopen, { class: "plain" }),
   );
 }

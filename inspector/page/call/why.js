@@ -1,4 +1,5 @@
 // Why a piece of a request stands as it does, in words; and what it costs. Must not touch the document.
+import { shortFigures } from "../../../lib/figures.js";
 import { name as spelt } from "../../../lib/terminal.js";
 import { counted, whole } from "../elements/numbers.js";
 
@@ -93,7 +94,7 @@ export function sinceText({ sinceCall, sinceEpoch, reason }) {
   if (sinceEpoch === null) {
     return `, from its first call on, ${sinceCall}`;
   }
-  return `, since call ${sinceCall}, when epoch ${sinceEpoch} began${reason === null ? "" : `: ${reason}`}`;
+  return `, since call ${sinceCall}, when epoch ${sinceEpoch} began${reason === null ? "" : `: ${shortFigures(reason)}`}`;
 }
 
 /**

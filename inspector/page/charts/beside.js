@@ -1,6 +1,8 @@
 // Courses of calls beside each other: a table of their figures, and their windows and bills in charts. Knows not what is compared.
+
+import { shortCount } from "../../../lib/figures.js";
 import { element } from "../elements/dom.js";
-import { cost, short } from "../elements/numbers.js";
+import { cost } from "../elements/numbers.js";
 
 /** @typedef {import("../elements/dom.js").Child} Child */
 /** @typedef {import("./shapes.js").Series} Series */
@@ -34,7 +36,7 @@ export function besideTable(heads, rows) {
  * @returns {import("./panel.js").PanelData}
  */
 export function besideData({ numbers, windows, bills, isDollars, lanes, events }) {
-  const price = (/** @type {number} */ value) => (isDollars ? cost(value, true) : short(value));
+  const price = (/** @type {number} */ value) => (isDollars ? cost(value, true) : shortCount(value));
   return {
     numbers,
     windows,
@@ -45,7 +47,7 @@ export function besideData({ numbers, windows, bills, isDollars, lanes, events }
     lines: [],
     figures: (at) => [
       ["call", String(numbers[at])],
-      ...windows.map(({ name, values }) => pair(`window, ${name}`, values[at], short)),
+      ...windows.map(({ name, values }) => pair(`window, ${name}`, values[at], shortCount)),
       ...bills.map(({ name, values }) => pair(`bill, ${name}`, values[at], price)),
     ],
     events,

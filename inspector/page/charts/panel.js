@@ -1,8 +1,8 @@
 // Charts over the calls of a session that move together: the window, what happened, the bill; with what they say of the call that is stood
 // on. Knows how these look, not where they come from.
 
+import { shortCount } from "../../../lib/figures.js";
 import { button, drawn, element, put } from "../elements/dom.js";
-import { short } from "../elements/numbers.js";
 import { themes } from "../elements/theme.js";
 import { amountsChart, lanesChart } from "./charts.js";
 import { Walk } from "./walk.js";
@@ -101,7 +101,13 @@ export class Panel {
     put(this.legends[0], legend([...windows, ...epoch]));
     put(this.legends[1], legend(bills));
     put(this.billHead, data.billName);
-    this.windows.show({ label: "Window over the calls", height: WINDOW_HEIGHT, words: short, series: windows, lines });
+    this.windows.show({
+      label: "Window over the calls",
+      height: WINDOW_HEIGHT,
+      words: shortCount,
+      series: windows,
+      lines,
+    });
     this.marks.node.hidden = lanes.length === 0;
     this.marks.show({ label: "What happened at the calls", lanes });
     this.bills.show({ label: "Bill over the calls", height: BILL_HEIGHT, words: data.billWords, series: bills, lines });

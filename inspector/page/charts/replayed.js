@@ -1,5 +1,6 @@
 // A session that was played again, in charts: windows by kind of content and bills, ours beside plain, with epochs, faults and compactions.
-import { percent, short, whole } from "../elements/numbers.js";
+import { shortCount, shortFigures } from "../../../lib/figures.js";
+import { percent, whole } from "../elements/numbers.js";
 import { Panel } from "./panel.js";
 
 /** @typedef {import("../../../index.js").ReplayedFile} ReplayedFile */
@@ -31,7 +32,7 @@ export function replayedPanel(file) {
       windows: windowSeries(series),
       bills: billSeries(bills),
       billName: "Bill so far, in uncached input tokens",
-      billWords: short,
+      billWords: shortCount,
       lanes: lanesOf(series),
       lines: epochs.map(({ call }) => call),
       figures: (at) => figuresOf(series[at], at, bills),
@@ -105,7 +106,7 @@ export function eventsOf({ epochs, series }) {
   const add = (/** @type {number} */ call, /** @type {string} */ text) =>
     events.set(call, [...(events.get(call) ?? []), text]);
   for (const { call, reason, collapsed, freedTokens } of epochs) {
-    add(call, `Epoch: ${reason} (${whole(collapsed)} collapsed, ${whole(freedTokens)} tokens freed)`);
+    add(call, `Epoch: ${shortFigures(reason)} (${whole(collapsed)} collapsed, ${whole(freedTokens)} tokens freed)`);
   }
   for (const { call, ours, compacted } of series) {
     if (ours.fault !== null) {

@@ -1,19 +1,5 @@
-// Figures in words: tokens, money, shares, times. Must not touch the document.
-
-/**
- * A number with three digits: `940`, `12.4k`, `1.25M`.
- * @param {number} value
- */
-export function short(value) {
-  /** @type {[number, string][]} */
-  const units = [
-    [1e9, "G"],
-    [1e6, "M"],
-    [1e3, "k"],
-  ];
-  const [size, letter] = units.find(([least]) => Math.abs(value) >= least * 0.9995) ?? [1, ""];
-  return `${Number((value / size).toPrecision(3))}${letter}`;
-}
+// Figures in words: costs, shares, times. Must not touch the document.
+import { dollars, shortCount } from "../../../lib/figures.js";
 
 /**
  * A whole number with its thousands apart.
@@ -46,23 +32,12 @@ export function percent(share, digits = 0) {
 }
 
 /**
- * Dollars, with as many digits as tell something.
- * @param {number} value
- */
-export function dollars(value) {
-  const size = Math.abs(value);
-  const digits = size >= 100 ? 0 : size >= 0.095 || size === 0 ? 2 : Math.min(6, 1 - Math.floor(Math.log10(size)));
-  const text = size.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  return `${value < 0 ? "−" : ""}$${text}`;
-}
-
-/**
  * A cost: in dollars where these are known, else in prices of an input token.
  * @param {number} value
  * @param {boolean} isDollars
  */
 export function cost(value, isDollars) {
-  return isDollars ? dollars(value) : `${short(value)}\u00a0tok`;
+  return isDollars ? dollars(value) : `${shortCount(value)}\u00a0tok`;
 }
 
 /**

@@ -1,4 +1,5 @@
 // An object: its versions with their differences, the calls that showed it, what became of it, its relations, its file on disk.
+import { elsewhere } from "../../../lib/describe.js";
 import { name as spelt } from "../../../lib/terminal.js";
 import { difference } from "../elements/difference.js";
 import { button, element, fill, put } from "../elements/dom.js";
@@ -216,6 +217,7 @@ class ObjectPage {
         : element("span", { class: "faint" }, "no content"),
     ];
     const characters = version.fields.char_count;
+    const from = elsewhere(version, { id: this.context.about.storeId });
     return element(
       "li",
       {},
@@ -224,6 +226,7 @@ class ObjectPage {
         { class: "tools" },
         element("strong", {}, `@${version.txId}`),
         element("time", { datetime: version.systemTime }, clock(version.systemTime)),
+        from === null ? null : element("span", {}, `from ${from}`),
         typeof characters === "number" ? element("span", { class: "faint" }, counted(characters, "character")) : null,
         version.redacted
           ? element("span", { class: "chip withheld" }, version.redacted === "secret" ? "redacted" : "forgotten")

@@ -1,8 +1,9 @@
 // What `palimpsest replay --html` found: the figures in sum, a table of the sessions that sorts, and the chosen session in charts.
 
+import { shortCount, shortFigures } from "../../../lib/figures.js";
 import { replayedPanel } from "../charts/replayed.js";
 import { button, element, put } from "../elements/dom.js";
-import { counted, percent, short, whole } from "../elements/numbers.js";
+import { counted, percent, whole } from "../elements/numbers.js";
 
 /** @typedef {import("../../../index.js").ReplayReport} ReplayReport */
 /** @typedef {import("../../../index.js").ReplayedFile} ReplayedFile */
@@ -17,8 +18,8 @@ const COLUMNS = [
   { head: "session", text: (file) => file.name, key: (file) => file.name },
   { head: "calls", text: (file) => whole(file.calls), key: (file) => file.calls },
   { head: "bill, of plain’s", text: ({ bill }) => percent(bill.ratio, 1), key: ({ bill }) => bill.ratio, hasBar: true },
-  pair("tokens", "tokens", short),
-  pair("peak window", "peakWindow", short),
+  pair("tokens", "tokens", shortCount),
+  pair("peak window", "peakWindow", shortCount),
   pair("cached", "cachedShare", percent),
   { head: "epochs", text: ({ epochs }) => whole(epochs.length), key: ({ epochs }) => epochs.length },
   { head: "faults, strict / own / all", text: ({ faults }) => faultText(faults), key: ({ faults }) => faults.raw },
@@ -59,7 +60,7 @@ export function replaysView(report) {
  */
 function termsOf({ layout, prices, window, files }) {
   const isVaried = window === null && files.some(({ recorded }) => recorded.window !== null);
-  const alike = window === null ? "no limit to the window" : `a window of ${short(window)} tokens`;
+  const alike = window === null ? "no limit to the window" : `a window of ${shortCount(window)} tokens`;
   const limit = isVaried ? "windows as recorded" : alike;
   return `Layout ${layout}, prices ${prices === "recorded" ? "as recorded" : prices}, ${limit}. Plain is the same session as the host alone would have sent it. Costs are in uncached input tokens, faults included.`;
 }
@@ -72,7 +73,7 @@ function sumOf({ sum }) {
     ["bill, of plain’s", percent(isSummed ? sum.bill.ratio : null)],
     ["median / worst session", isSummed ? `${percent(sum.median)} / ${percent(sum.worst)}` : "–"],
     ["input tokens, of plain’s", percent(isSummed ? sum.tokens.ours / sum.tokens.plain : null)],
-    ["peak window, ours / plain", `${short(sum.peakWindow.ours)} / ${short(sum.peakWindow.plain)}`],
+    ["peak window, ours / plain", `${shortCount(sum.peakWindow.ours)} / ${shortCount(sum.peakWindow.plain)}`],
     ["calls that missed a line of an output", ofCalls(sum.faults.strict)],
     ["calls that missed own words", ofCalls(sum.faults.ownWords)],
     ...(sum.oracle ? [["bill with perfect foresight", percent(sum.oracle.bill.ratio)]] : []),
@@ -173,7 +174,7 @@ function epochsTable({ epochs }) {
       "tr",
       {},
       element("th", { scope: "row" }, String(call)),
-      element("td", { class: "text" }, reason),
+      element("td", { class: "text" }, shortFigures(reason)),
       element("td", {}, whole(collapsed)),
       element("td", {}, whole(freedTokens)),
     ),

@@ -1,6 +1,8 @@
 // What the sessions of a list cost: asked for those in sight, in groups, and kept while the page is open. Knows nothing of lists.
+
+import { shortCount } from "../../../lib/figures.js";
 import { put } from "../elements/dom.js";
-import { cost, percent, savedShare, short, whole } from "../elements/numbers.js";
+import { cost, percent, savedShare, whole } from "../elements/numbers.js";
 
 /** @typedef {import("../../../index.js").SessionInfo} SessionInfo */
 /** @typedef {import("../../../index.js").SessionBill} SessionBill */
@@ -111,7 +113,7 @@ function billTexts({ bill, plainBill, dollars, faults, window }) {
   const share = savedShare(sums.bill, sums.plainBill);
   const saved = cost(sums.plainBill - sums.bill, dollars !== null);
   return [
-    window === null ? "–" : `${short(window.ours)} / ${short(window.plain)}`,
+    window === null ? "–" : `${shortCount(window.ours)} / ${shortCount(window.plain)}`,
     share === null ? "–" : `${saved} · ${percent(share)}`,
     whole(faults),
   ];

@@ -1,10 +1,12 @@
 // Two sessions beside each other: their figures, and their windows and bills over their calls.
+
+import { shortCount } from "../../../lib/figures.js";
 import { besideData, besideTable, COLOURS } from "../charts/beside.js";
 import { Panel } from "../charts/panel.js";
 import { Course } from "../charts/series.js";
 import { element, fill } from "../elements/dom.js";
 import { keptParts } from "../elements/kept-parts.js";
-import { cost, percent, savedShare, short, whole } from "../elements/numbers.js";
+import { cost, percent, savedShare, whole } from "../elements/numbers.js";
 import { oneLine } from "../elements/text.js";
 import { hashOf } from "../routes.js";
 
@@ -70,8 +72,8 @@ const ROWS = [
       return `${cost(plainBill - bill, isDollars)} · ${percent(savedShare(bill, plainBill))}`;
     },
   ],
-  ["longest request", ({ course }) => `${short(longest(course, "ours"))} tokens`],
-  ["longest of plain", ({ course }) => `${short(longest(course, "plain"))} tokens`],
+  ["longest request", ({ course }) => `${shortCount(longest(course, "ours"))} tokens`],
+  ["longest of plain", ({ course }) => `${shortCount(longest(course, "plain"))} tokens`],
   ["epochs", ({ session }) => whole(session.ledger.epochs.length)],
   ["faults", ({ session }) => whole(session.ledger.faults.count)],
   ["objects", ({ session }) => whole(session.timeline.objects.length)],

@@ -1,13 +1,15 @@
 // A session over time: its figures, charts over its calls, and a table of the same.
 
+import { whose } from "../../../lib/describe.js";
 import { faultDeeds } from "../../../lib/faults.js";
+import { shortCount } from "../../../lib/figures.js";
 import { KINDS } from "../charts/kinds.js";
 import { Panel } from "../charts/panel.js";
 import { Course } from "../charts/series.js";
 import { element, fill } from "../elements/dom.js";
 import { keptParts } from "../elements/kept-parts.js";
 import { virtualList } from "../elements/list.js";
-import { clock, cost, counted, savedText, short, whole } from "../elements/numbers.js";
+import { clock, cost, counted, savedText, whole } from "../elements/numbers.js";
 import { oneLine } from "../elements/text.js";
 import { hashOf } from "../routes.js";
 
@@ -105,7 +107,7 @@ class SessionPage {
       windows: course.windowSeries(),
       bills: course.billSeries(),
       billName: course.isDollars ? "Bill so far, in US dollars" : "Bill so far, in uncached input tokens",
-      billWords: (value) => (course.isDollars ? cost(value, true) : short(value)),
+      billWords: (value) => (course.isDollars ? cost(value, true) : shortCount(value)),
       lanes: course.lanes(),
       lines: course.epochs(),
       figures: (at) => this.figures(course, at),
@@ -163,8 +165,8 @@ class SessionPage {
     const cells = [
       element("a", { href: this.callHash(number) }, `${number}`),
       clock(time),
-      window === null ? "–" : short(window.ours),
-      window === null ? "–" : short(window.plain),
+      window === null ? "–" : shortCount(window.ours),
+      window === null ? "–" : shortCount(window.plain),
       window === null ? "–" : course.cost(bill.ours),
       course.cost(bill.sum.plain - bill.sum.ours),
       element("span", { title: all }, happened),
@@ -178,16 +180,24 @@ class SessionPage {
 }
 
 /**
+ * Where a session was: the host, the folder and, if it was written on another machine, who and which.
+ * @param {import("../../../index.js").SessionInfo} info
+ */
+export function placeOf(info) {
+  return [info.harness, info.cwd, whose(info)].filter(Boolean).join(" · ");
+}
+
+/**
  * Title, place and figures.
  * @param {Session} session
  * @param {boolean} isLive
  * @returns {import("../elements/kept-parts.js").Part[]}
  */
 function headOf({ info, ledger, timeline }, isLive) {
-  const { id, title, harness, cwd, started, updated } = info;
+  const { id, title, harness, started, updated } = info;
   const calls = counted(timeline.calls.length, "call");
   const name = title === null ? "Untitled session" : oneLine(title, 200);
-  const place = `${harness} · ${cwd} · ${clock(started)} to ${clock(updated)} · ${calls}`;
+  const place = `${placeOf(info)} · ${clock(started)} to ${clock(updated)} · ${calls}`;
   const newest = timeline.calls.at(-1)?.number;
   const objects = timeline.objects.length;
   return [
@@ -240,13 +250,13 @@ function tiles({ bill, plainBill, dollars, perCall, faults, epochs, failedCalls,
     ],
     [
       "newest request",
-      newest === undefined ? "–" : `${short(newest.ours.sent)} tokens`,
-      newest === undefined ? "" : `plain ${short(newest.plain.sent)}`,
+      newest === undefined ? "–" : `${shortCount(newest.ours.sent)} tokens`,
+      newest === undefined ? "" : `plain ${shortCount(newest.plain.sent)}`,
     ],
     [
       "epochs",
       whole(epochs.length),
-      epochs.length === 0 ? "" : `${short(epochs.reduce((sum, { freed }) => sum + freed, 0))} tokens freed`,
+      epochs.length === 0 ? "" : `${shortCount(epochs.reduce((sum, { freed }) => sum + freed, 0))} tokens freed`,
     ],
     [
       "sent by the host alone",

@@ -9,6 +9,7 @@ import { hashOf } from "../routes.js";
 import { Bills } from "./bills.js";
 import { Chosen } from "./chosen.js";
 import { hitList, hitsText } from "./hits.js";
+import { placeOf } from "./session.js";
 
 /** @typedef {import("../../../index.js").SessionInfo} SessionInfo */
 /** @typedef {import("../../protocol.js").Found} Found */
@@ -183,9 +184,9 @@ class SessionsPage {
 
   /** @param {SessionInfo} session */
   row(session) {
-    const { id, title, harness, cwd, updated, calls } = session;
+    const { id, title, updated, calls } = session;
     const name = title === null ? "untitled" : oneLine(title, 200);
-    const place = `${harness} · ${cwd}`;
+    const place = placeOf(session);
     const cell = (/** @type {string} */ kind, /** @type {import("../elements/dom.js").Child[]} */ ...children) =>
       element("div", { class: `cell ${kind}`, role: "cell" }, ...children);
     const figures = ["tokens", "saved", "faults"].map((kind) => cell(kind));
@@ -227,11 +228,12 @@ function areSame(some, others) {
 }
 
 /**
- * Whether title, folder, host or ID of a session have all words.
+ * Whether title, place or ID of a session have all words.
  * @param {SessionInfo} session
  * @param {string[]} words in lower case
  */
-function hasWords({ id, title, cwd, harness, hostSessionId }, words) {
-  const text = `${title ?? ""}\n${cwd}\n${harness}\n${hostSessionId}\n${id}`.toLowerCase();
+function hasWords(session, words) {
+  const { id, title, hostSessionId } = session;
+  const text = `${title ?? ""}\n${placeOf(session)}\n${hostSessionId}\n${id}`.toLowerCase();
   return words.every((word) => text.includes(word));
 }

@@ -1,8 +1,10 @@
 // A session that was played again twice, as it was set and as a person asked: its figures, and its windows and bills beside each other.
+
+import { shortCount } from "../../../lib/figures.js";
 import { besideData, besideTable, COLOURS } from "../charts/beside.js";
 import { eventsOf, sums } from "../charts/replayed.js";
 import { element } from "../elements/dom.js";
-import { cost, counted, percent, savedShare, short, whole } from "../elements/numbers.js";
+import { cost, counted, percent, savedShare, whole } from "../elements/numbers.js";
 
 /** @typedef {import("../../../index.js").Ledger} Ledger */
 /** @typedef {import("../../../index.js").ReplayedFile} ReplayedFile */
@@ -77,7 +79,7 @@ function figures(price) {
     (difference) =>
       signed(difference, text, least);
   const points = (/** @type {number} */ share) => signed(share * 100, (value) => `${value.toFixed(1)} points`, 0.05);
-  const words = (/** @type {number} */ value) => `${short(value)} tokens`;
+  const words = (/** @type {number} */ value) => `${shortCount(value)} tokens`;
   return [
     ["bill", ({ bill }) => bill.ours, money, differs(money, 0.5)],
     .../** @type {Figure[]} */ (

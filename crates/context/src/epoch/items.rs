@@ -165,13 +165,15 @@ impl<'a> Standing<'a> {
         items
     }
 
-    /// All items, whether they pay or not: outputs and notes; and steps, first those that are least
-    /// likely needed for the room they take.
+    /// All items, whether they pay or not: outputs and notes, and steps; of each first those that
+    /// are least likely needed for the room they take.
     pub(super) fn all(&self) -> (Vec<Item<Leaving>>, Vec<Item<Leaving>>) {
         let risk_per_token = |item: &Item<Leaving>| item.what.risk().0 / as_f64(item.gain);
-        let mut steps = items(&self.steps);
-        steps.sort_by(|a, b| risk_per_token(a).total_cmp(&risk_per_token(b)));
-        (items(self.outputs.iter().chain(&self.notes)), steps)
+        let mut all = [items(self.outputs.iter().chain(&self.notes)), items(&self.steps)];
+        for items in &mut all {
+            items.sort_by(|a, b| risk_per_token(a).total_cmp(&risk_per_token(b)));
+        }
+        all.into()
     }
 
     /// Gives up the working set except what is firm. Returns its outputs, pinned ones last.

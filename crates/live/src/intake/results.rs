@@ -269,7 +269,7 @@ impl Ingest<'_> {
                     noted = true;
                     versions.push(version.clone());
                 }
-                Effect::Changed(changed) if *changed == file && cause.by_model() => noted = true,
+                Effect::Changed(changed, _) if *changed == file && cause.by_model() => noted = true,
                 _ => {}
             }
         }

@@ -19,6 +19,8 @@ use session::{Ended, Event, HeldLines, LineRange, Note, NotedText, SlotRecord, S
 pub(super) struct LeftOut {
     pub(super) object: ObjectId,
     pub(super) tokens: u64,
+    /// Whether it may have that many tokens of the window, once these are free.
+    pub(super) may_stand: bool,
 }
 
 impl LayOut<'_> {
@@ -56,7 +58,12 @@ impl LayOut<'_> {
                 continue;
             };
             let tokens = self.options.counter.count(&note.0);
-            let fits = tokens <= room && budgets.take(held.why, tokens.max(held.tokens)).is_some();
+            let mut after = budgets;
+            let may_stand = after.take(held.why, tokens.max(held.tokens)).is_some();
+            let fits = may_stand && tokens <= room;
+            if fits {
+                budgets = after;
+            }
             match carrier.filter(|_| fits) {
                 Some(at) => {
                     room -= tokens;
@@ -66,7 +73,7 @@ impl LayOut<'_> {
                 // Where nothing can carry it, it waits for the next message.
                 None if fits && !self.is_left_out(&held.object) => {}
                 None if held.why == Why::Pinned => {
-                    left_out.push(LeftOut { object: held.object, tokens });
+                    left_out.push(LeftOut { object: held.object, tokens, may_stand });
                 }
                 None => {}
             }
@@ -90,7 +97,12 @@ impl LayOut<'_> {
             _ => false,
         };
         let left = pins.filter(|held| !slots.iter().any(|slot| shows(slot, held)));
-        left.map(|held| LeftOut { object: held.object.clone(), tokens: held.tokens }).collect()
+        left.map(|held| LeftOut {
+            object: held.object.clone(),
+            tokens: held.tokens,
+            may_stand: false,
+        })
+        .collect()
     }
 
     /// The note with missing lines of what must stand; `None` if the store no longer holds them.
@@ -138,6 +150,12 @@ impl LayOut<'_> {
         Ok(Some((entry.handle, name)))
     }
 
+    /// Tokens of the pins for which room is to be made: those that wait for the first time.
+    pub(super) fn awaited_tokens(&self, left_out: &[LeftOut]) -> u64 {
+        let new = left_out.iter().filter(|pin| pin.may_stand && !self.is_left_out(&pin.object));
+        new.map(|pin| pin.tokens).sum()
+    }
+
     fn is_left_out(&self, object: &ObjectId) -> bool {
         self.journal.state().left_out().contains(object)
     }
@@ -151,7 +169,7 @@ impl LayOut<'_> {
     pub(super) fn tell_of_pins(&mut self, left_out: Vec<LeftOut>) -> Vec<Notice> {
         let state = self.journal.state();
         let mut notices = Vec::new();
-        for LeftOut { object, tokens } in &left_out {
+        for LeftOut { object, tokens, .. } in &left_out {
             if let Some((handle, name)) =
                 self.shown_name(object).filter(|_| !self.is_left_out(object))
             {

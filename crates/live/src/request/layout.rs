@@ -90,10 +90,11 @@ impl LayOut<'_> {
         let rewrite = self.rewrite.filter(|rewrite| self.changes_what_was_sent(*rewrite, &next));
         let cold_from = self.cold_from(coming, first_new, &next);
         let passing = self.passing_tokens(&mut shown);
+        let awaited = self.awaited_tokens(&left_out);
         let terms = EpochTerms {
             keep_results: settings.keep_results,
             collapse_tokens: settings.collapse_tokens,
-            marks: pressing.map(|marks| marks.without(passing)),
+            marks: pressing.map(|marks| marks.without(passing + awaited)),
             rewrite,
             first_new,
             cold_from,

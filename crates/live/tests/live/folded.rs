@@ -290,6 +290,19 @@ fn the_segment_in_a_fold_line_brings_back_its_words() {
 }
 
 #[test]
+fn the_line_of_a_folded_edit_names_its_lines_as_they_are_now() {
+    let mut host = ready_to_fold();
+    host.edit("a.txt", "one", "zero\none");
+    host.edit("b.txt", "four\n", "");
+    host.tool("bash", &json!({ "command": "echo last" }), "last");
+    host.send();
+    let shown = host.shown();
+    assert!(shown.contains("edit f1:3-5 (+3 -2)"), "{shown}");
+    let answer = activate(&mut host, "f1:3-5");
+    assert_eq!(answer, "[f1] a.txt · lines 3-5 of 5\n2\n2\n3");
+}
+
+#[test]
 fn a_longer_fold_line_names_a_new_segment_and_keeps_the_old() {
     let mut host = folded();
     let before = activate(&mut host, "s1");

@@ -92,6 +92,25 @@ fn a_small_window_is_used_where_the_host_asks() {
     assert!(largest > 32_768 / 2, "{largest}");
 }
 
+/// Nothing leaves here but under pressure.
+#[test]
+fn about_half_of_a_small_window_stays_under_pressure() {
+    let mut host = host(32_768);
+    host.asks_to_compact = true;
+    host.settings.preview_tokens = 0;
+    host.settings.fault_tokens = 100_000_000;
+    host.restart();
+    let (half, mut is_used) = (32_768 / 2, false);
+    for number in 0..60 {
+        step(&mut host, number, &[1_000]);
+        host.send();
+        let tokens = request_tokens(&host);
+        is_used |= tokens > half;
+        assert!(!is_used || tokens > half - 1_500, "step {number}: {tokens}");
+    }
+    assert!(host.live.state().epoch() > 2, "{}", host.live.state().epoch());
+}
+
 #[test]
 fn what_is_activated_makes_room_in_a_small_window() {
     for asks in [true, false] {
@@ -110,6 +129,24 @@ fn what_is_activated_makes_room_in_a_small_window() {
         assert!(shown.contains("output 10, line 499:"), "{asks}: {shown}");
         assert!(request_tokens(&host) <= 32_768 * 3 / 4, "{}", request_tokens(&host));
     }
+}
+
+#[test]
+fn what_a_person_pins_makes_room_in_a_small_window() {
+    let mut host = host(32_768);
+    host.asks_to_compact = true;
+    host.settings.preview_tokens = 0;
+    host.restart();
+    for number in 1..=4 {
+        step(&mut host, number, &[7_000]);
+        host.send();
+    }
+    host.activate(&Wanted { name: "t1".into(), ..Wanted::default() }, true);
+    host.user("go on");
+    host.send();
+    assert!(host.shown().contains("output 10, line 699:"), "{}", host.shown());
+    assert!(host.live.pins().left_out.is_empty());
+    assert!(request_tokens(&host) <= 32_768 * 3 / 4, "{}", request_tokens(&host));
 }
 
 #[test]

@@ -43,7 +43,7 @@ impl Session {
         };
         let read = self.effects(call).filter_map(|effect| match effect {
             Effect::Read(file, _) => Some(file),
-            Effect::Changed(_) | Effect::Activated(..) => None,
+            Effect::Changed(..) | Effect::Activated(..) => None,
         });
         if let Some(file) = read.filter(is_textless).last().cloned() {
             self.glimpses.0.insert(at, file);

@@ -53,9 +53,10 @@ impl Session {
         }
         for (_, effect) in &mut self.effects {
             match effect {
-                Effect::Read(object, version) => go_on(object, Some(version)),
+                Effect::Read(object, version) | Effect::Changed(object, version) => {
+                    go_on(object, Some(version));
+                }
                 Effect::Activated(one) => go_on(&mut one.object, Some(&mut one.version)),
-                Effect::Changed(object) => go_on(object, None),
             }
         }
         if let Some(step) = self.edited.remove(from) {

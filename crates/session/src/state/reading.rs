@@ -330,7 +330,7 @@ impl Session {
     /// Paths of the files that tool calls read or changed since the last request.
     pub fn touched_paths(&self) -> impl Iterator<Item = &str> {
         let files = self.effects.iter().filter_map(|(_, effect)| match effect {
-            Effect::Read(file, _) | Effect::Changed(file) => self.index.get(file),
+            Effect::Read(file, _) | Effect::Changed(file, _) => self.index.get(file),
             Effect::Activated(_) => None,
         });
         files.map(|entry| entry.subject.agent_path())
