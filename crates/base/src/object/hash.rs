@@ -96,9 +96,9 @@ impl HashWriter {
     }
 
     /// Adds a text, or nothing, as JSON; RFC 8785 writes texts as everybody does.
-    pub(super) fn add_json(&mut self, text: &Option<&str>) -> Result<()> {
+    pub(super) fn add_json(&mut self, text: Option<&str>) -> Result<()> {
         let mut buffered = BufWriter::new(&mut *self);
-        let written = serde_json::to_writer(&mut buffered, text).map_err(io::Error::from);
+        let written = serde_json::to_writer(&mut buffered, &text).map_err(io::Error::from);
         written.and_then(|()| buffered.flush()).map_err(|error| Error::internal(error.to_string()))
     }
 

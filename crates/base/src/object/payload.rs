@@ -72,7 +72,7 @@ pub fn payload_hash(
         hash.add(":");
         match member {
             Member::Value(value) => hash.add(&canonical_json(value)?),
-            Member::Content(text) => hash.add_json(text)?,
+            Member::Content(text) => hash.add_json(*text)?,
         }
     }
     hash.add("}");
