@@ -459,7 +459,7 @@ mod tests {
         let list = "is not JSON: EOF while parsing a list".to_owned();
         assert_eq!(document("[{},\n{}"), Some(Err((2, list))));
         let eof = "is not JSON: EOF while parsing an object".to_owned();
-        assert_eq!(document("{\n \"a\": 1,\n \"b\": {}\n"), Some(Err((4, eof))));
+        assert_eq!(document("{\n \"a\": 1,\n \"b\": {}\n"), Some(Err((3, eof))));
         let comma = "is not JSON: expected `,` or `}`".to_owned();
         assert_eq!(document("{\n \"a\": 1\n \"b\": 2\n}"), Some(Err((3, comma))));
         assert_eq!(document("{\"a\":1}\n{\"b\""), None, "the first line is an object");
