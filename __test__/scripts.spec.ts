@@ -75,7 +75,7 @@ describe("test results", () => {
     "",
     "Caused by:",
     "  process didn't exit successfully: `crash-97` (signal: 6, SIGABRT: process abort signal)",
-    "\u001b[1m\u001b[91merror\u001b[0m: test failed, to rerun pass `--test memory`",
+    "\u001b[1m\u001b[91merror\u001b[0m: test failed, to rerun pass `-p memory --test memory`",
     "   Doc-tests p",
     "error: doctest failed, to rerun pass `--doc`",
     "error: 3 targets failed:",
@@ -95,12 +95,12 @@ describe("test results", () => {
       failures: [
         { name: "--test crash", message: "the program broke", alone: whole },
         {
-          name: "--test memory flush::keeps",
+          name: "-p memory --test memory flush::keeps",
           message: "thread 'flush::keeps' (7) panicked at tests/flush.rs:9:5: two lines",
           alone: ["--test", "memory", "--", "--exact", "flush::keeps"],
         },
         {
-          name: "--test memory flush::loses",
+          name: "-p memory --test memory flush::loses",
           message: "Error: NotFound",
           alone: ["--test", "memory", "--", "--exact", "flush::loses"],
         },

@@ -79,7 +79,7 @@ export function parseCargoOutput({ stdout, stderr, code }) {
   const isClear = targets.filter(({ hasCrashed }) => !hasCrashed).length === parts.length;
   const failures = targets.flatMap(({ args, hasCrashed }) =>
     hasCrashed || !isClear
-      ? [{ name: args.join(" "), message: "the program broke", alone: args }]
+      ? [{ name: args.join(" "), message: "the program broke", alone: ofAll(args) }]
       : testsOf(/** @type {string} */ (parts.shift()), args),
   );
   const sum = (/** @type {number} */ group) => summaries.reduce((sum, match) => sum + Number(match[group]), 0);
@@ -224,8 +224,16 @@ function testsOf(output, args) {
   return [...output.matchAll(cargoFailure)].map(([, name, message]) => ({
     name: `${args.join(" ")} ${name}`,
     message: beginning(message),
-    alone: [...args, "--", "--exact", name],
+    alone: [...ofAll(args), "--", "--exact", name],
   }));
+}
+
+/**
+ * The arguments without the package: alone, it would be compiled anew, since its dependencies then have other features.
+ * @param {string[]} args
+ */
+function ofAll(args) {
+  return args.filter((word, at) => word !== "-p" && args[at - 1] !== "-p");
 }
 
 /**
