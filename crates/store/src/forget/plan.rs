@@ -37,7 +37,7 @@ impl Plan {
         let emptied = targets.emptied.iter().map(|file| &file.id);
         let ids: HashSet<ObjectId> = targets.ids.iter().chain(emptied.clone()).cloned().collect();
         let contents: HashSet<Hash> = gone.contents.keys().cloned().collect();
-        let scan = Scan::new(store, &lines, &ids, &contents);
+        let scan = Scan::new(store, &lines, &ids, &contents)?;
         let scanned = if options.everywhere {
             scan.run()?
         } else {

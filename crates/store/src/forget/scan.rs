@@ -3,11 +3,12 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
+use aho_corasick::AhoCorasick;
 use serde_json::Value;
 
 use super::lines::{Lines, strings};
 use crate::{PlacedItem, Store, Version};
-use base::error::Result;
+use base::error::{Error, Result};
 use base::object::item::partner;
 use base::object::{Hash, ObjectId, ObjectType, Source, TxId};
 
@@ -98,8 +99,8 @@ pub(super) struct Scan<'a> {
     pub(super) targets: &'a HashSet<ObjectId>,
     /// Contents of the forgotten objects.
     pub(super) contents: &'a HashSet<Hash>,
-    /// A reference to one of the targets, as it is written in JSON.
-    marks: Vec<String>,
+    /// References to the targets, as they are written in JSON.
+    marks: AhoCorasick,
     /// Lines that are paths, or ends of paths, of files that stay.
     pub(super) paths: BTreeSet<usize>,
     /// Texts by hash: several versions share one.
@@ -119,11 +120,12 @@ impl<'a> Scan<'a> {
         lines: &'a Lines,
         targets: &'a HashSet<ObjectId>,
         contents: &'a HashSet<Hash>,
-    ) -> Self {
-        let mark = |id: &ObjectId| Value::from(id.as_str()).to_string();
-        let marks = targets.iter().map(mark).collect();
+    ) -> Result<Self> {
+        let marks = targets.iter().map(|id| Value::from(id.as_str()).to_string());
+        let marks = AhoCorasick::new(marks)
+            .map_err(|error| Error::argument("target", format!("has too many objects: {error}")))?;
         let (paths, known) = (BTreeSet::new(), HashMap::new());
-        Self { store, lines, targets, contents, marks, paths, known }
+        Ok(Self { store, lines, targets, contents, marks, paths, known })
     }
 
     /// Finds all objects that hold lines or refer to the targets, by reading everything.
@@ -185,7 +187,7 @@ impl<'a> Scan<'a> {
     }
 
     fn refers(&self, json: &str) -> bool {
-        self.marks.iter().any(|mark| json.contains(mark.as_str()))
+        self.marks.is_match(json)
     }
 
     fn version(&mut self, version: &Version, held: &mut Held) -> Result<bool> {
@@ -204,7 +206,7 @@ impl<'a> Scan<'a> {
         let mut inside = BTreeSet::new();
         let fields = Value::Object(version.fields.clone());
         held.refers |= self.refers(&fields.to_string());
-        strings(&fields, &mut |text| {
+        strings(fields, &mut |text| {
             self.lines.inside(text, &mut inside);
             held.whole.extend(self.lines.whole(text).0);
         });
@@ -219,7 +221,7 @@ impl<'a> Scan<'a> {
             whole.extend(self.lines.whole(text).0);
         };
         match serde_json::from_str::<Value>(item) {
-            Ok(value) => strings(&value, &mut look),
+            Ok(value) => strings(value, &mut look),
             Err(_) => look(item),
         }
     }
