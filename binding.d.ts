@@ -2460,10 +2460,10 @@ export declare class Memory {
 /** The native side of a session. Not part of the package's API: `Session` of `index.d.ts` wraps it. */
 export declare class Session {
   /**
-   * Resolves to an answer as `Session.answerCompaction` of `index.d.ts` gives it. `messages`: the whole list, JSON. `call`: what the
+   * Resolves to an answer as `Session.answerCompaction` of `index.d.ts` gives it. `messages`: the whole list, each as JSON. `call`: what the
    * next call would be made with, JSON.
    */
-  answerCompaction(messages: string, call: string, compaction: HostCompaction): Promise<CompactionAnswer>
+  answerCompaction(messages: Array<string>, call: string, compaction: HostCompaction): Promise<CompactionAnswer>
   /** See `Session.recordUsage` of `index.d.ts`. */
   recordUsage(report: UsageReport): Promise<void>
   /** See `Session.ledger` of `index.d.ts`. */
@@ -2480,8 +2480,8 @@ export declare class Session {
   showResult(since: number | undefined | null, skip: number, messages: Array<string>, result: NewToolResult): Promise<string>
   /** See `Session.continueFrom` of `index.d.ts`. */
   continueFrom(session: string): Promise<Continuation>
-  /** See `Session.commitTurn` of `index.d.ts`. `messages`: JSON. */
-  commitTurn(key: string, messages: string): Promise<"committed" | "duplicate">
+  /** See `Session.commitTurn` of `index.d.ts`. `messages`: each as JSON. */
+  commitTurn(key: string, messages: Array<string>): Promise<"committed" | "duplicate">
   /** See `Session.id` of `index.d.ts`. */
   get id(): string
   /**

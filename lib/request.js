@@ -133,10 +133,9 @@ function withContent(message, content) {
  * @param {CallInfo | undefined} call
  */
 export function wholeCrossing(messages, call) {
-  const json = reading("messages", () => Array.from(messages, (message) => toJson(message) ?? "null"));
   const { model, fixed } = reading("call", () => callInfo(call));
   return {
-    messages: `[${json.join(",")}]`,
+    messages: reading("messages", () => Array.from(messages, (message) => toJson(message) ?? "null")),
     call: /** @type {string} */ (reading("call", () => toJson({ ...model, ...fixed }))),
   };
 }

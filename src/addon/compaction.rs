@@ -25,21 +25,21 @@ pub struct HostCompaction {
 
 #[napi]
 impl Session {
-    /// Resolves to an answer as `Session.answerCompaction` of `index.d.ts` gives it. `messages`: the whole list, JSON. `call`: what the
+    /// Resolves to an answer as `Session.answerCompaction` of `index.d.ts` gives it. `messages`: the whole list, each as JSON. `call`: what the
     /// next call would be made with, JSON.
     #[napi(
-        ts_args_type = "messages: string, call: string, compaction: HostCompaction",
+        ts_args_type = "messages: Array<string>, call: string, compaction: HostCompaction",
         ts_return_type = "Promise<CompactionAnswer>"
     )]
     pub fn answer_compaction(
         &self,
-        messages: String,
+        messages: Vec<String>,
         call: String,
         compaction: Given<HostCompaction>,
     ) -> Promised<Answer> {
         self.answer(move |session| {
             let asked = asked(&compaction.named("compaction")?)?;
-            session.answer_compaction(&messages, &call_info(&call)?, &asked)
+            session.answer_compaction(messages, &call_info(&call)?, &asked)
         })
     }
 }

@@ -9,22 +9,6 @@ use live::model_tools::overhead_tokens;
 use live::{CallInfo, Transformed};
 use memory::section_tokens;
 
-/// The JSON of a list of messages. Each is dropped once it is copied: one may be as large as all that
-/// a session holds otherwise.
-pub(super) fn as_list(messages: Vec<String>) -> String {
-    let bytes: usize = messages.iter().map(|message| message.len() + 1).sum();
-    let mut list = String::with_capacity(bytes + 2);
-    for message in messages {
-        list.push(if list.is_empty() { '[' } else { ',' });
-        list.push_str(&message);
-    }
-    if list.is_empty() {
-        list.push('[');
-    }
-    list.push(']');
-    list
-}
-
 /// Reads what `lib/request.js` says about a call.
 ///
 /// # Errors

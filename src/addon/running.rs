@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::argument::{Given, Json};
 use super::blocking::{Answer, Promised};
-use super::crossing::as_list;
 use super::session::Session;
 use base::object::ObjectId;
 use live::{HostList, RunningShown};
@@ -65,10 +64,9 @@ impl Session {
             let result = result.named("result")?;
             let since = since.and_then(|call| u64::try_from(call).ok());
             let skip = usize::try_from(skip).unwrap_or(usize::MAX);
-            let messages = as_list(messages);
             let message = result.message().to_string();
-            let list = HostList { since, skip, messages: &messages };
-            session.show_result(&list, result.args.0, &message).map(|shown| match shown {
+            let list = HostList { since, skip, messages };
+            session.show_result(list, result.args.0, message).map(|shown| match shown {
                 RunningShown::Resend => r#"{"resend":true}"#.to_owned(),
                 RunningShown::Content(content) => {
                     format!(r#"{{"content":{}}}"#, content.as_deref().unwrap_or("null"))
@@ -85,12 +83,12 @@ impl Session {
         })
     }
 
-    /// See `Session.commitTurn` of `index.d.ts`. `messages`: JSON.
+    /// See `Session.commitTurn` of `index.d.ts`. `messages`: each as JSON.
     #[napi(
-        ts_args_type = "key: string, messages: string",
+        ts_args_type = "key: string, messages: Array<string>",
         ts_return_type = "Promise<\"committed\" | \"duplicate\">"
     )]
-    pub fn commit_turn(&self, key: Given<String>, messages: String) -> Promised<Answer> {
-        self.answer(move |session| session.commit_turn(&key.named("key")?, &messages))
+    pub fn commit_turn(&self, key: Given<String>, messages: Vec<String>) -> Promised<Answer> {
+        self.answer(move |session| session.commit_turn(&key.named("key")?, messages))
     }
 }

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::argument::{Given, Json};
 use super::blocking::{Answer, Promised, answering, blocking, to_js};
-use super::crossing::{answer, as_list, call_info};
+use super::crossing::{answer, call_info};
 use super::settings::{own_filesystem, settings_from};
 use super::shared::Shared;
 use super::sharing::sharing_status;
@@ -171,11 +171,10 @@ impl Session {
     ) -> Promised<String> {
         let work = move |session: &mut LiveSession| {
             let call = call_info(&call)?;
-            let messages = as_list(messages);
             let since = since.and_then(|call| u64::try_from(call).ok());
             let skip = usize::try_from(skip).unwrap_or(usize::MAX);
-            let list = HostList { since, skip, messages: &messages };
-            session.transform(&list, &call).map(|done| answer(&done))
+            let list = HostList { since, skip, messages };
+            session.transform(list, &call).map(|done| answer(&done))
         };
         self.with(work)
     }

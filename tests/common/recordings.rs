@@ -26,8 +26,9 @@ pub(crate) fn continue_with(live: &mut LiveSession, messages: &[&str], first: us
 
 fn transform(live: &mut LiveSession, fresh: &[&str], known: usize) {
     let since = (known > 0).then(|| live.state().calls());
-    let list = HostList { since, skip: known, messages: &format!("[{}]", fresh.join(",")) };
-    let done = live.transform(&list, &CallInfo::default());
+    let messages = fresh.iter().map(|message| (*message).to_owned()).collect();
+    let list = HostList { since, skip: known, messages };
+    let done = live.transform(list, &CallInfo::default());
     assert!(matches!(done, Ok(Transformed::Edits { .. })), "{done:?}");
 }
 

@@ -134,7 +134,7 @@ mod tests {
     const LINE: &str = "fn parse(input: &str) -> Result<Vec<Token>> {";
 
     fn message(value: &Value) -> HostMessage {
-        HostMessage::parse(&value.to_string(), Counter::Characters)
+        HostMessage::parse(value.to_string(), Counter::Characters)
     }
 
     fn output(text: &str) -> HostMessage {

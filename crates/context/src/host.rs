@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -89,21 +90,25 @@ pub struct HostMessage {
 }
 
 impl HostMessage {
-    /// Reads a list of messages.
+    /// Reads the messages of a list, each as JSON.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if `json` is not an array.
-    pub fn parse_list(json: &str, counter: Counter) -> Result<Vec<Self>> {
-        let raws: Vec<&RawValue> = serde_json::from_str(json).map_err(|error| {
-            Error::argument("messages", format!("is not an array of messages: {error}"))
-        })?;
-        Ok(raws.into_iter().map(|raw| Self::parse(raw.get(), counter)).collect())
+    /// `INVALID_ARGUMENT` if one is not JSON: it would break the request that it goes out in.
+    pub fn parse_list(messages: Vec<String>, counter: Counter) -> Result<Vec<Self>> {
+        let read = messages.into_iter().enumerate().map(|(index, raw)| {
+            serde_json::from_str::<IgnoredAny>(&raw).map_err(|error| {
+                Error::argument("messages", format!("`[{index}]` is not JSON: {error}"))
+            })?;
+            Ok(Self::parse(raw, counter))
+        });
+        read.collect()
     }
 
     /// Reads one message; never fails.
-    pub fn parse(raw: &str, counter: Counter) -> Self {
+    pub fn parse(raw: impl Into<String>, counter: Counter) -> Self {
+        let raw: String = raw.into();
         let fields: HashMap<Cow<'_, str>, &RawValue> =
-            serde_json::from_str(raw).unwrap_or_default();
+            serde_json::from_str(&raw).unwrap_or_default();
         let value = |name: &str| {
             fields
                 .get(name)
@@ -118,8 +123,8 @@ impl HostMessage {
         let member = content_member(&role);
         let content = value(member);
         let mut message = Self {
-            raw: raw.to_owned(),
-            content_span: fields.get(member).map(|content| span_within(raw, content.get())),
+            raw: String::new(),
+            content_span: fields.get(member).map(|content| span_within(&raw, content.get())),
             key: MessageKey { role, timestamp: value("timestamp").as_i64(), calls: Vec::new() },
             calls: Vec::new(),
             tool: text("toolName"),
@@ -146,6 +151,7 @@ impl HostMessage {
             message.key.calls.push(id);
         }
         message.key.calls.extend(message.calls.iter().map(|call| call.id.clone()));
+        message.raw = raw;
         message
     }
 
@@ -253,10 +259,10 @@ impl HostMessage {
     /// Tokens of the message with another content.
     pub fn tokens_with(&self, content: &str) -> u64 {
         if !self.beside.is_empty() {
-            return Self::parse(&self.with_content(content), self.counter).tokens();
+            return Self::parse(self.with_content(content), self.counter).tokens();
         }
         let role = Value::from(self.key.role.as_str());
-        Self::parse(&format!(r#"{{"role":{role},"content":{content}}}"#), self.counter).tokens()
+        Self::parse(format!(r#"{{"role":{role},"content":{content}}}"#), self.counter).tokens()
     }
 
     /// The content as JSON blocks without the surrounding brackets. `content`, if given, replaces

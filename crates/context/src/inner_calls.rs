@@ -53,7 +53,7 @@ mod tests {
     fn inner(note: &Value) -> InnerCalls {
         let message =
             json!({ "role": "toolResult", "toolCallId": "c", "content": [], "nestedCalls": note });
-        HostMessage::parse(&message.to_string(), Counter::default()).inner_calls()
+        HostMessage::parse(message.to_string(), Counter::default()).inner_calls()
     }
 
     #[test]

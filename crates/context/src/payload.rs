@@ -200,7 +200,7 @@ mod tests {
     fn ours(messages: &[Value]) -> Vec<RequestText> {
         let messages = messages
             .iter()
-            .map(|message| HostMessage::parse(&message.to_string(), Counter::default()));
+            .map(|message| HostMessage::parse(message.to_string(), Counter::default()));
         messages.filter_map(|message| RequestText::of_message(&message, None)).collect()
     }
 

@@ -129,7 +129,7 @@ pub fn user_message(text: &str, timestamp: i64) -> String {
 
 /// Tokens of a message with this content.
 pub fn content_tokens(content: &str, counter: Counter) -> u64 {
-    HostMessage::parse(&format!(r#"{{"content":{content}}}"#), counter).tokens()
+    HostMessage::parse(format!(r#"{{"content":{content}}}"#), counter).tokens()
 }
 
 #[cfg(test)]

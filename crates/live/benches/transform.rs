@@ -74,25 +74,26 @@ impl Host {
         let live = LiveSession::open(open(folder.path()), options).expect("the store is new");
         let call = CallInfo { context_window: Some(CONTEXT_WINDOW), ..CallInfo::default() };
         let mut host = Self { live, call, messages: 0, steps: 0, _folder: folder };
-        let first = json!([{ "role": "user", "content": "Run all tests.", "timestamp": 0 }]);
-        host.take(&first.to_string(), 1);
+        let first = json!({ "role": "user", "content": "Run all tests.", "timestamp": 0 });
+        host.take(vec![first.to_string()]);
         while host.messages < length {
             let next = host.next_step();
-            host.take(&next, 2);
+            host.take(next);
         }
         host
     }
 
     /// JSON of the messages that the next call brings.
-    fn next_step(&mut self) -> String {
+    fn next_step(&mut self) -> Vec<String> {
         self.steps += 1;
-        Value::from(step(self.steps).to_vec()).to_string()
+        step(self.steps).iter().map(Value::to_string).collect()
     }
 
-    fn take(&mut self, messages: &str, count: usize) -> Transformed {
+    fn take(&mut self, messages: Vec<String>) -> Transformed {
+        let count = messages.len();
         let since = Some(self.live.state().calls()).filter(|calls| *calls > 0);
         let list = HostList { since, skip: self.messages, messages };
-        let done = self.live.transform(&list, &self.call);
+        let done = self.live.transform(list, &self.call);
         self.messages += count;
         done.expect("the store is writable")
     }
@@ -115,7 +116,7 @@ fn measure(criterion: &mut Criterion, name: &str, open: fn(&Path) -> Store) {
                     }
                     host.next_step()
                 },
-                |next| host.borrow_mut().take(black_box(&next), 2),
+                |next| host.borrow_mut().take(black_box(next)),
                 BatchSize::PerIteration,
             );
         });

@@ -47,20 +47,21 @@ impl CallInfo {
 }
 
 /// The host's list before a call, without the messages that the caller knows to be unchanged.
-#[derive(Debug, Clone, Copy)]
-pub struct HostList<'a> {
+#[derive(Debug)]
+pub struct HostList {
     /// Number of the call whose request the caller holds, from [`Transformed::Edits`]; `None` if it
     /// holds none. Then `skip` is 0 and the edits start from an empty request.
     pub since: Option<u64>,
     /// Number of leading messages that are the same as in that call.
     pub skip: usize,
-    /// The other messages, a JSON array.
-    pub messages: &'a str,
+    /// The other messages, each as JSON. The session takes them over: one may be as large as all that it
+    /// holds otherwise.
+    pub messages: Vec<String>,
 }
 
-impl<'a> HostList<'a> {
+impl HostList {
     /// A whole list, from a caller that holds no request.
-    pub fn whole(messages: &'a str) -> Self {
+    pub fn whole(messages: Vec<String>) -> Self {
         Self { since: None, skip: 0, messages }
     }
 }

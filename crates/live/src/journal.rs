@@ -342,12 +342,12 @@ impl Journal {
         if let Some(ChatChange { keep, add }) = staged.chat {
             let envelope = Envelope::unsourced(self.ids.chat.clone(), ObjectType::Chat)?;
             let payload = Payload { fields: self.chat_fields(), ..Payload::default() };
-            transaction.splice(envelope, &payload, keep, add, expected(self.stored.chat))?;
+            transaction.splice(envelope, payload, keep, add, expected(self.stored.chat))?;
         }
         let envelope = Envelope::unsourced(self.ids.session.clone(), ObjectType::Session)?;
         let payload = Payload { fields: self.session_fields(activity), ..Payload::default() };
         let (keep, latest) = (self.stored.events, expected(self.stored.session));
-        transaction.splice(envelope, &payload, keep, events, latest)?;
+        transaction.splice(envelope, payload, keep, events, latest)?;
         let receipt = transaction.commit()?;
         self.stored.events += written;
         let latest = |outcome: &Outcome| match outcome {

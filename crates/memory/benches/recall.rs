@@ -77,7 +77,7 @@ fn store(path: &Path, sessions: &[String]) -> Store {
         let id = ObjectId::new(format!("session_{number}"));
         let envelope = Envelope::unsourced(id, ObjectType::ChatSegment).expect("it has no source");
         let payload = Payload { content: Some(text.clone()), ..Payload::default() };
-        transaction.put(envelope, &payload, Expected::Any).expect("the put is sound");
+        transaction.put(envelope, payload, Expected::Any).expect("the put is sound");
     }
     transaction.commit().expect("the store is writable");
     store

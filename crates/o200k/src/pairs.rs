@@ -9,7 +9,8 @@ use std::collections::BinaryHeap;
 use std::num::NonZero;
 use std::sync::LazyLock;
 
-use regex_automata::meta::Regex;
+use regex_automata::meta::{Cache, Regex};
+use regex_automata::util::pool::Pool;
 use regex_automata::{Anchored, Input};
 
 use crate::vocabulary::Vocabulary;
@@ -31,6 +32,9 @@ const BEFORE_TEXT: usize = 1;
 static SPLIT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new_many(&PIECES).expect("the program's own expressions can be compiled")
 });
+/// What searching needs: taken once for a text, since the expression's own pool takes as long as finding a piece.
+static CACHES: LazyLock<Pool<Cache, fn() -> Cache>> =
+    LazyLock::new(|| Pool::new(|| SPLIT.create_cache()));
 static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(Vocabulary::unpack);
 
 /// Bytes of text for which another thread pays.
@@ -81,10 +85,10 @@ fn shares(text: &str, count: usize) -> Vec<&str> {
 }
 
 fn of_share(text: &str) -> u64 {
-    let (vocabulary, mut scratch) = (&*VOCABULARY, Scratch::default());
+    let (vocabulary, mut scratch, mut cache) = (&*VOCABULARY, Scratch::default(), CACHES.get());
     let mut rest = text;
     let mut tokens = 0;
-    while let Some(length) = piece(rest) {
+    while let Some(length) = piece(rest, &mut cache) {
         tokens += scratch.count(vocabulary, &rest.as_bytes()[..length]);
         rest = &rest[length..];
     }
@@ -92,13 +96,13 @@ fn of_share(text: &str) -> u64 {
 }
 
 /// Bytes of the first piece of a text; `None` of an empty one.
-fn piece(text: &str) -> Option<usize> {
-    let found = SPLIT.find(Input::new(text).anchored(Anchored::Yes))?;
-    let last = text[..found.end()]
+fn piece(text: &str, cache: &mut Cache) -> Option<usize> {
+    let found = SPLIT.search_half_with(cache, &Input::new(text).anchored(Anchored::Yes))?;
+    let last = text[..found.offset()]
         .chars()
         .next_back()
         .filter(|_| found.pattern().as_usize() == BEFORE_TEXT);
-    Some(found.end() - last.map_or(0, char::len_utf8))
+    Some(found.offset() - last.map_or(0, char::len_utf8))
 }
 
 /// What merging a piece needs, kept from piece to piece.
@@ -174,8 +178,8 @@ mod tests {
     use super::*;
 
     fn pieces(mut text: &str) -> Vec<&str> {
-        let mut pieces = Vec::new();
-        while let Some(length) = piece(text) {
+        let (mut pieces, mut cache) = (Vec::new(), SPLIT.create_cache());
+        while let Some(length) = piece(text, &mut cache) {
             pieces.push(&text[..length]);
             text = &text[length..];
         }

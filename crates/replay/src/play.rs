@@ -239,8 +239,8 @@ impl<'a> Host<'a> {
 
     /// Hands over the new messages of the list.
     fn transform(&mut self) -> Result<(Vec<PlayedChange>, Vec<Notice>)> {
-        let fresh: Vec<&str> = self.list[self.known..].iter().map(|one| self.json(one)).collect();
-        let fresh = format!("[{}]", fresh.join(","));
+        let fresh = self.list[self.known..].iter();
+        let messages = fresh.map(|one| self.json(one).to_owned()).collect();
         let info = CallInfo {
             context_window: self.playing.window_tokens,
             fixed_tokens: Some(self.playing.fixed_tokens),
@@ -250,8 +250,8 @@ impl<'a> Host<'a> {
         if let Some(oracle) = &self.oracle {
             self.live.foresee(oracle.at(self.call, self.read));
         }
-        let list = HostList { since: self.since, skip: self.known, messages: &fresh };
-        let Transformed::Edits { call, edits, notices } = self.live.transform(&list, &info)? else {
+        let list = HostList { since: self.since, skip: self.known, messages };
+        let Transformed::Edits { call, edits, notices } = self.live.transform(list, &info)? else {
             return Err(Error::internal("a session that is played asked for the whole list"));
         };
         (self.since, self.known) = (Some(call), self.list.len());

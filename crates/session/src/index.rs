@@ -124,10 +124,12 @@ impl SessionIndex {
     /// abandoned branch.
     pub fn of_version(&self, id: &ObjectId, version: &Hash) -> Option<&IndexEntry> {
         let shown = self.get(id)?;
+        let is_segment = matches!(shown.subject, Subject::Segment { .. });
+        if !is_segment || shown.subject.version() == version {
+            return Some(shown);
+        }
         let is_it = |entry: &&IndexEntry| entry.id == *id && entry.subject.version() == version;
-        let is_other = matches!(shown.subject, Subject::Segment { .. }) && !is_it(&shown);
-        let left = self.entries.iter().find(is_it).filter(|_| is_other);
-        Some(left.unwrap_or(shown))
+        Some(self.entries.iter().find(is_it).unwrap_or(shown))
     }
 
     /// The handle of the next segment.

@@ -196,7 +196,7 @@ impl Batch {
 fn put(store: &Store, files: &[Staged]) -> Result<Option<Receipt>> {
     let mut transaction = store.begin();
     for staged in files.iter().filter(|staged| is_written(&staged.file)) {
-        transaction.put(staged.envelope.clone(), &staged.payload, staged.expected)?;
+        transaction.put(staged.envelope.clone(), staged.payload.clone(), staged.expected)?;
     }
     if transaction.is_empty() {
         return Ok(None);

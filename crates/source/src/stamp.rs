@@ -78,6 +78,14 @@ pub fn appeared_since(path: &Path, _since: Timestamp) -> bool {
     looks::try_exists(path).unwrap_or(false)
 }
 
+/// Whether the file at a path was made before a time, whatever its name and its bytes were then. False where
+/// the filesystem does not record when.
+pub fn was_made_before(path: &Path, time: Timestamp) -> bool {
+    let made = looks::symlink_metadata(path).and_then(|metadata| metadata.created());
+    let made = made.ok().and_then(|made| (made + FRESH_FINE).duration_since(UNIX_EPOCH).ok());
+    made.is_some_and(|made| i64::try_from(made.as_millis()).is_ok_and(|made| made < time.0))
+}
+
 /// Depth of the mount point of a file's filesystem; `None` where devices have no numbers.
 pub(super) fn root_depth(path: &Path, metadata: &Metadata) -> Option<u16> {
     let here = device(metadata)?;

@@ -69,7 +69,7 @@ fn fill(store: &Store) {
             let source = Source::Filesystem { filesystem_id: "fs".into(), path };
             let envelope =
                 Envelope::sourced(ObjectType::File, source).expect("the source is plain text");
-            transaction.put(envelope, &payload, Expected::Any).expect("the put is sound");
+            transaction.put(envelope, payload, Expected::Any).expect("the put is sound");
         }
         transaction.commit().expect("the store is writable");
     }

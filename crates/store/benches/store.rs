@@ -85,7 +85,7 @@ fn fill(store: &Store, objects: usize) {
         let mut transaction = store.begin();
         for object in objects {
             let payload = payload(object, object + round);
-            transaction.put(envelope(object), &payload, Expected::Any).expect("the put is sound");
+            transaction.put(envelope(object), payload, Expected::Any).expect("the put is sound");
         }
         transaction.commit().expect("the store is writable");
     }
@@ -223,7 +223,7 @@ fn writes(criterion: &mut Criterion, filled: &mut Filled) {
         number += 1;
         let object = any(number, objects);
         let mut transaction = store.begin();
-        transaction.put(envelope(object), &payload(object, number), Expected::Any)?;
+        transaction.put(envelope(object), payload(object, number), Expected::Any)?;
         transaction.commit()
     });
     let mut number = objects;

@@ -169,7 +169,7 @@ impl Store {
             let path = file.source.as_ref().and_then(Source::path).unwrap_or_default();
             let mut fields = file_fields(path, None);
             fields.insert("no_content".into(), "not_read".into());
-            transaction.put(file, &Payload { fields, ..Payload::default() }, Expected::Any)?;
+            transaction.put(file, Payload { fields, ..Payload::default() }, Expected::Any)?;
         }
         if transaction.is_empty() { Ok(()) } else { transaction.commit().map(drop) }
     }

@@ -65,7 +65,7 @@ impl Store {
                 (expected, _) => expected,
             };
             let mut transaction = self.begin();
-            transaction.put(envelope.clone(), &payload, base)?;
+            transaction.put(envelope.clone(), payload.clone(), base)?;
             match transaction.commit() {
                 // Any version will do, and another process has just written one.
                 Err(Error::Conflict { .. }) if expected == Expected::Any => {}

@@ -30,7 +30,7 @@ impl Transaction<'_> {
     pub fn put(
         &mut self,
         envelope: Envelope,
-        payload: &Payload,
+        payload: Payload,
         expected: Expected,
     ) -> Result<&mut Self> {
         // The hash of a document with items covers the items, so it must be certain which version
@@ -61,7 +61,7 @@ impl Transaction<'_> {
     pub fn splice(
         &mut self,
         envelope: Envelope,
-        payload: &Payload,
+        payload: Payload,
         keep: u64,
         add: Vec<String>,
         expected: Expected,
@@ -107,23 +107,22 @@ impl Transaction<'_> {
     fn push(
         &mut self,
         envelope: Envelope,
-        payload: &Payload,
+        payload: Payload,
         items: Option<(Splice, Hash)>,
         expected: Expected,
     ) -> Result<&mut Self> {
         let (items, items_hash) = items.unzip();
+        let content_hash = payload.content_hash(items_hash.as_ref())?;
+        let Payload { content, source_hash, fields, additional } = payload;
+        let hashed = |text: String| (Hash::of(&text), text);
         self.ops.push(Op::Put(Box::new(Put {
             envelope,
-            source_hash: payload.source_hash.clone(),
-            content_hash: payload.content_hash(items_hash.as_ref())?,
-            fields: payload.fields.clone(),
-            content: payload.content.as_ref().map(|text| (Hash::of(text), text.clone())),
+            source_hash,
+            content_hash,
+            fields,
+            content: content.map(hashed),
             items,
-            additional: payload
-                .additional
-                .iter()
-                .map(|(name, text)| (name.clone(), (Hash::of(text), text.clone())))
-                .collect(),
+            additional: additional.into_iter().map(|(name, text)| (name, hashed(text))).collect(),
             origin: None,
             redacted: None,
             expected,

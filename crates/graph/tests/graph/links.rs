@@ -27,7 +27,7 @@ fn file(path: &str) -> Envelope {
 fn put(store: &Store, envelope: Envelope, payload: &Payload) -> Version {
     let id = envelope.id.clone();
     let mut transaction = store.begin();
-    transaction.put(envelope, payload, Expected::Any).unwrap();
+    transaction.put(envelope, payload.clone(), Expected::Any).unwrap();
     transaction.commit().unwrap();
     store.require(&id, AsOf::Latest).unwrap()
 }
@@ -55,7 +55,7 @@ fn chat(store: &Store, items: &[Value]) -> ObjectId {
     let id = envelope.id.clone();
     let add = items.iter().map(ToString::to_string).collect();
     let mut transaction = store.begin();
-    transaction.splice(envelope, &Payload::default(), 0, add, Expected::Absent).unwrap();
+    transaction.splice(envelope, Payload::default(), 0, add, Expected::Absent).unwrap();
     transaction.commit().unwrap();
     id
 }
@@ -265,7 +265,7 @@ fn put_session_of(store: &Store, chat: &ObjectId) {
     let mut transaction = store.begin();
     let payload = Payload { fields, ..Payload::default() };
     transaction
-        .splice(version.envelope, &payload, 1, Vec::new(), Expected::Latest(version.tx_id))
+        .splice(version.envelope, payload, 1, Vec::new(), Expected::Latest(version.tx_id))
         .unwrap();
     transaction.commit().unwrap();
 }

@@ -47,7 +47,7 @@ fn index(store: &Store, folder: &Path, paths: &[String]) -> BTreeMap<String, Obj
         let reading = source::look(&location, false, 4 << 20);
         let found = source::index(&location, reading, None).unwrap().unwrap();
         ids.insert(path.clone(), found.envelope.id.clone());
-        transaction.put(found.envelope, &found.payload, Expected::Any).unwrap();
+        transaction.put(found.envelope, found.payload, Expected::Any).unwrap();
     }
     transaction.commit().unwrap();
     ids

@@ -100,7 +100,7 @@ mod tests {
     fn ended(tool: &str, text: &str, is_error: bool, details: &Value) -> (bool, Option<i64>) {
         let message = serde_json::json!({ "role": "toolResult", "toolCallId": "c", "toolName": tool, "isError": is_error,
             "content": [{ "type": "text", "text": text }], "details": details });
-        let message = HostMessage::parse(&message.to_string(), Counter::default());
+        let message = HostMessage::parse(message.to_string(), Counter::default());
         let fact = describe(&message, blank_fact(tool, RequestKey::of("x")), true);
         (fact.ok, fact.exit)
     }

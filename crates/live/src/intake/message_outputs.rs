@@ -125,7 +125,7 @@ impl Found {
             "details": self.details,
             "timestamp": message.key.timestamp,
         });
-        HostMessage::parse(&result.to_string(), message.counter)
+        HostMessage::parse(result.to_string(), message.counter)
     }
 }
 

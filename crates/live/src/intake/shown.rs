@@ -130,7 +130,7 @@ pub(crate) fn restore_wholes(journal: &Journal, messages: &mut [HostMessage]) ->
         match whole_of(journal, shown) {
             Ok(whole) => {
                 let content = with_text(message.content(), &whole, Images::Stay);
-                *message = HostMessage::parse(&message.with_content(&content), message.counter);
+                *message = HostMessage::parse(message.with_content(&content), message.counter);
             }
             // Forgotten text is not stored again; the shown wording stays.
             Err(Error::Forgotten { .. }) => {}

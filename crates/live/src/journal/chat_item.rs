@@ -137,7 +137,7 @@ pub(crate) fn read(item: &str, texts: &dyn Texts, counter: Counter) -> Result<Ho
     let item: Item<'_> = serde_json::from_str(item).map_err(|error| unreadable(&error))?;
     let message = HostMessage::from_stored(item.message.get(), item.withheld, counter);
     match item.content {
-        Some(from) => Ok(HostMessage::parse(&message.with_content(&from.content(texts)?), counter)),
+        Some(from) => Ok(HostMessage::parse(message.with_content(&from.content(texts)?), counter)),
         None => Ok(message),
     }
 }

@@ -88,7 +88,7 @@ impl Journal {
             };
             puts.ids.insert(envelope.id.clone());
             puts.held.push(envelope.id.clone());
-            transaction.put(envelope, &payload, expected)?;
+            transaction.put(envelope, payload, expected)?;
         }
         Ok((transaction, puts))
     }

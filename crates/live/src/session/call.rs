@@ -29,12 +29,12 @@ impl LiveSession {
     /// Takes the host's list before a call and returns the request.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if the messages are no JSON array; errors of the store. After an error
-    /// nothing of the call is stored and the host's own messages should go out.
-    pub fn transform(&mut self, list: &HostList<'_>, call: &CallInfo) -> Result<Transformed> {
+    /// `INVALID_ARGUMENT` if a message is not JSON; errors of the store. After an error nothing of
+    /// the call is stored and the host's own messages should go out.
+    pub fn transform(&mut self, list: HostList, call: &CallInfo) -> Result<Transformed> {
         let _bounded = self.bounded();
-        let skip = list.skip;
-        let mut messages = self.parse_list(list)?;
+        let HostList { since, skip, messages } = list;
+        let mut messages = self.parse_list(since, messages)?;
         // Nothing below sees text that must not be stored, not even the list kept for a failed
         // call.
         if let Err(error) =
@@ -51,7 +51,7 @@ impl LiveSession {
             if live.journal.has_refused() {
                 live.restore_and_withhold(skip, &mut messages.borrow_mut())?;
             }
-            if live.holds_another(list) {
+            if live.holds_another(since, skip) {
                 return Ok(Transformed::Resend);
             }
             let kept_from = call.kept_from();
@@ -73,9 +73,13 @@ impl LiveSession {
 
     /// The messages from the host. If it knows of no request, the edits must start from an empty
     /// one.
-    pub(super) fn parse_list(&mut self, list: &HostList<'_>) -> Result<Vec<HostMessage>> {
-        let messages = HostMessage::parse_list(list.messages, self.options.counter)?;
-        if list.since.is_none() && self.request.view.call.is_some() {
+    pub(super) fn parse_list(
+        &mut self,
+        since: Option<u64>,
+        messages: Vec<String>,
+    ) -> Result<Vec<HostMessage>> {
+        let messages = HostMessage::parse_list(messages, self.options.counter)?;
+        if since.is_none() && self.request.view.call.is_some() {
             self.journal.doubt();
         }
         Ok(messages)
@@ -84,9 +88,9 @@ impl LiveSession {
     /// Whether the session's request is another than the host names. The session holds none after
     /// an error, after a restart, and when it split off from another process; it is ahead of the
     /// host if an answer got lost.
-    pub(super) fn holds_another(&self, list: &HostList<'_>) -> bool {
+    pub(super) fn holds_another(&self, since: Option<u64>, skip: usize) -> bool {
         let view = &self.request.view;
-        list.since != view.call || list.skip > view.of_host
+        since != view.call || skip > view.of_host
     }
 
     /// Ensures that nothing below sees text that must not be stored, nor our words in place of

@@ -22,14 +22,14 @@ const DEEDS: usize = 200;
 impl LiveSession {
     /// Answers a host that is about to compact. Afterwards the whole next list has to cross.
     ///
-    /// `messages`: its present list, a JSON array. `call`: what the next call would be made with.
+    /// `messages`: its present list, each as JSON. `call`: what the next call would be made with.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if the messages are no JSON array; errors of the store. The host should
+    /// `INVALID_ARGUMENT` if a message is not JSON; errors of the store. The host should
     /// then compact.
     pub fn answer_compaction(
         &mut self,
-        messages: &str,
+        messages: Vec<String>,
         call: &CallInfo,
         asked: &HostCompaction,
     ) -> Result<CompactionAnswer> {

@@ -39,21 +39,22 @@ impl LiveSession {
     /// how the host should show it.
     ///
     /// `list`: the host's, whose last message makes the call. `args`: arguments with which the tool
-    /// ran. `message`: the future message of the result, JSON.
+    /// ran. `message`: the future message of the result, as JSON.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if the messages are no JSON array; errors of the store. The host then
-    /// shows what it has.
+    /// `INVALID_ARGUMENT` if a message is not JSON; errors of the store. The host then shows what it
+    /// has.
     pub fn show_result(
         &mut self,
-        list: &HostList<'_>,
+        list: HostList,
         args: Value,
-        message: &str,
+        message: String,
     ) -> Result<RunningShown> {
         let _bounded = self.bounded();
-        let mut messages = self.parse_list(list)?;
+        let HostList { since, skip, messages } = list;
+        let mut messages = self.parse_list(since, messages)?;
         self.reload_if_in_doubt()?;
-        if self.holds_another(list) {
+        if self.holds_another(since, skip) {
             return Ok(RunningShown::Resend);
         }
         let message = HostMessage::parse(message, self.options.counter);
@@ -65,9 +66,9 @@ impl LiveSession {
             text: message.text().into_owned(),
         })?;
         messages.push(message);
-        self.restore_and_withhold(list.skip, &mut messages)?;
+        self.restore_and_withhold(skip, &mut messages)?;
         let (before, result) = messages.split_at(messages.len() - 1);
-        let list = ListTail { skip: list.skip, messages: before, kept_from: 0 };
+        let list = ListTail { skip, messages: before, kept_from: 0 };
         self.durably(|live| {
             live.take_unseen(&list)?;
             let content = live.ingest().show(&result[0])?;
@@ -79,12 +80,12 @@ impl LiveSession {
     /// Stores the messages of a turn that ended well after the known ones. The same key twice
     /// stores nothing.
     ///
-    /// `messages`: those of the turn, a JSON array; the first is what the person wrote.
+    /// `messages`: those of the turn, each as JSON; the first is what the person wrote.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if the messages are no JSON array; errors of the store: nothing is stored
+    /// `INVALID_ARGUMENT` if a message is not JSON; errors of the store: nothing is stored
     /// then, and it can be retried.
-    pub fn commit_turn(&mut self, key: &str, messages: &str) -> Result<Commit> {
+    pub fn commit_turn(&mut self, key: &str, messages: Vec<String>) -> Result<Commit> {
         let _bounded = self.bounded();
         let mut messages = HostMessage::parse_list(messages, self.options.counter)?;
         self.reload_if_in_doubt()?;

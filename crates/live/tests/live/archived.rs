@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use store::{ArchiveScope, ExportOptions, ImportOptions, Imported, Store};
 
-use crate::host::{Host, uncached};
+use crate::host::{Host, json_of, uncached};
 use crate::script::{World, script};
 
 pub(crate) fn import(from: &Store, into: &Store, scope: ArchiveScope, redact: bool) -> Imported {
@@ -85,7 +85,7 @@ fn a_session_continued_on_two_machines_becomes_two_sessions() {
     let mut list = here.messages.clone();
     list.push(json!({ "role": "user", "content": "over there", "timestamp": 900 }));
     let info = CallInfo::default();
-    other.transform(&HostList::whole(&Value::from(list).to_string()), &info).unwrap();
+    other.transform(HostList::whole(json_of(&list)), &info).unwrap();
     let number = other.state().calls();
     let went_out = replay_call(&there, other.id(), number).unwrap();
     assert!(went_out.messages.last().unwrap().contains("over there"));
@@ -130,8 +130,8 @@ fn latest_never_means_an_imported_session() {
         let mut host = Host::new(Settings::default());
         host.restart_as(name);
         let mut live = LiveSession::open(store.clone(), host.options()).unwrap();
-        let list = json!([{ "role": "user", "content": name, "timestamp": 1 }]);
-        live.transform(&HostList::whole(&list.to_string()), &CallInfo::default()).unwrap();
+        let list = [json!({ "role": "user", "content": name, "timestamp": 1 })];
+        live.transform(HostList::whole(json_of(&list)), &CallInfo::default()).unwrap();
         (store, live.id().clone())
     };
     let ((here, ours), (earlier, _), (later, theirs)) =

@@ -27,6 +27,8 @@ use store::{Store, doctor};
 use testing::child::only;
 use testing::skip::skip;
 
+use crate::host::json_of;
+
 /// Files with more bytes are metadata only.
 const MAX_TEXT_BYTES: u64 = 100;
 /// What stands beside every bad file.
@@ -81,8 +83,8 @@ impl Agent {
             "role": "toolResult", "toolCallId": call, "toolName": tool, "isError": false,
             "timestamp": time + 1, "content": [{ "type": "text", "text": output }],
         }));
-        let list = Value::from(self.messages.clone()).to_string();
-        let answer = self.live.transform(&HostList::whole(&list), &CallInfo::default()).unwrap();
+        let list = json_of(&self.messages);
+        let answer = self.live.transform(HostList::whole(list), &CallInfo::default()).unwrap();
         assert!(matches!(answer, Transformed::Edits { .. }));
     }
 

@@ -12,6 +12,7 @@ use serde_json::Value;
 use session::{NotedText, Session, Shows, Subject, Treatment};
 use store::Version;
 
+use crate::host::json_of;
 use crate::script::{Fact, World};
 use crate::shapes::{blocks, shown_text, text_of};
 
@@ -416,8 +417,8 @@ impl World {
         "check".clone_into(&mut options.host_session);
         let mut fork = LiveSession::open(self.host.store.clone(), options).unwrap();
         // A call without a window, so that there is room for all answers together.
-        let list = Value::from(self.host.messages.clone()).to_string();
-        fork.transform(&HostList::whole(&list), &CallInfo::default()).unwrap();
+        let list = json_of(&self.host.messages);
+        fork.transform(HostList::whole(list), &CallInfo::default()).unwrap();
         let state = self.host.live.state();
         for (sent, (position, host)) in self.host.sent.iter().zip(self.shown()) {
             if *state.treatment(position) == Treatment::Reference {

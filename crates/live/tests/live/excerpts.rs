@@ -54,7 +54,7 @@ pub(crate) fn check(state: &Session, sent: &[Value], host: &[Value]) {
 /// The text of an output, and what is shown of it.
 fn texts(fact: &ResultFact, sent: &Value, host: &Value) -> (String, String) {
     let Some(within) = fact.within else { return (text_of(host), shown_text(sent, host)) };
-    let texts = |message: &Value| HostMessage::parse(&message.to_string(), Counter::Bundled).texts;
+    let texts = |message: &Value| HostMessage::parse(message.to_string(), Counter::Bundled).texts;
     let whole = texts(host)[within.text].clone();
     let (head, tail) = (&whole[..within.start], &whole[within.end..]);
     let is_it = |text: &String| text.starts_with(head) && text.ends_with(tail);

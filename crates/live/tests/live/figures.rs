@@ -32,7 +32,7 @@ struct Count {
 }
 
 fn tokens(messages: &[Value]) -> u64 {
-    let parse = |message: &Value| HostMessage::parse(&message.to_string(), Counter::Bundled);
+    let parse = |message: &Value| HostMessage::parse(message.to_string(), Counter::Bundled);
     messages.iter().map(|message| parse(message).tokens()).sum()
 }
 

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use base::error::Result;
 use base::object::Timestamp;
@@ -113,9 +114,31 @@ impl Host {
 
     /// A host that works in this folder.
     pub(crate) fn within(folder: TempDir, settings: Settings, store: Store) -> Self {
-        let time = Arc::new(AtomicI64::new(1_000));
-        let store =
-            store.with_clock(Arc::new(move || Timestamp(time.fetch_add(1, Ordering::Relaxed))));
+        let time = AtomicI64::new(1_000);
+        Self::clocked(folder, settings, store, move || time.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// As [`Self::within`], with the time by which files are, for tests in which it tells whether one
+    /// came since. No two moments are the same.
+    pub(crate) fn in_real_time(folder: TempDir, settings: Settings, store: Store) -> Self {
+        let last = AtomicI64::new(0);
+        Self::clocked(folder, settings, store, move || {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+            let now = i64::try_from(now).unwrap();
+            let last = last
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(now.max(last + 1)));
+            now.max(last.unwrap() + 1)
+        })
+    }
+
+    /// `now`: ms since 1970.
+    fn clocked(
+        folder: TempDir,
+        settings: Settings,
+        store: Store,
+        now: impl Fn() -> i64 + Send + Sync + 'static,
+    ) -> Self {
+        let store = store.with_clock(Arc::new(move || Timestamp(now())));
         let name = "session-1".to_owned();
         let live = LiveSession::open(store.clone(), options(&folder, &settings, &name)).unwrap();
         Self {
@@ -314,9 +337,9 @@ impl Host {
             "role": "toolResult", "toolCallId": id, "toolName": tool, "content": content, "isError": false,
         });
         let same = self.known.iter().zip(&self.messages).take_while(|(a, b)| a == b).count();
-        let rest = Value::from(self.messages[same..].to_vec()).to_string();
-        let list = HostList { since: self.since, skip: same, messages: &rest };
-        match self.live.show_result(&list, args.clone(), &message.to_string()).unwrap() {
+        let messages = json_of(&self.messages[same..]);
+        let list = HostList { since: self.since, skip: same, messages };
+        match self.live.show_result(list, args.clone(), message.to_string()).unwrap() {
             RunningShown::Content(Some(shown)) => serde_json::from_str(&shown).unwrap(),
             RunningShown::Content(None) => content,
             RunningShown::Resend => panic!("the session holds another request"),
@@ -418,9 +441,7 @@ impl Host {
         let mut list = self.messages.clone();
         let content = json!([{ "type": "text", "text": "from elsewhere" }]);
         list.push(json!({ "role": "assistant", "content": content, "timestamp": -1 }));
-        other
-            .transform(&HostList::whole(&Value::from(list).to_string()), &CallInfo::default())
-            .unwrap();
+        other.transform(HostList::whole(json_of(&list)), &CallInfo::default()).unwrap();
         let number = other.state().calls();
         let again = replay_call(&self.store, other.id(), number).unwrap();
         assert!(again.messages.iter().any(|message| message.contains("from elsewhere")));
@@ -434,8 +455,8 @@ impl Host {
             kept_from,
             reserved: None,
         };
-        let messages = Value::from(self.messages.clone()).to_string();
-        self.live.answer_compaction(&messages, &self.call_info(), &asked).unwrap()
+        let messages = json_of(&self.messages);
+        self.live.answer_compaction(messages, &self.call_info(), &asked).unwrap()
     }
 
     /// What the host says about its calls.
@@ -461,9 +482,8 @@ impl Host {
         let known = std::mem::take(&mut self.known);
         let sent = std::mem::take(&mut self.sent);
         let same = known.iter().zip(&self.messages).take_while(|(a, b)| a == b).count();
-        let rest = Value::from(self.messages[same..].to_vec()).to_string();
-        let list = HostList { since, skip: same, messages: &rest };
-        match self.live.transform(&list, &info)? {
+        let list = HostList { since, skip: same, messages: json_of(&self.messages[same..]) };
+        match self.live.transform(list, &info)? {
             Transformed::Resend if since.is_some() => self.transform(),
             Transformed::Resend => panic!("the whole list was sent"),
             Transformed::Edits { call, edits, notices } => {
@@ -494,7 +514,7 @@ impl Host {
     fn check_bill(&self) {
         let bill = &self.live.state().bill().last.as_ref().unwrap().bill;
         let tokens = |messages: &[Value]| -> u64 {
-            let parse = |message: &Value| HostMessage::parse(&message.to_string(), self.counter);
+            let parse = |message: &Value| HostMessage::parse(message.to_string(), self.counter);
             messages.iter().map(|message| parse(message).tokens()).sum()
         };
         assert_eq!(bill.ours.messages, tokens(&self.sent), "tokens sent");
@@ -551,6 +571,11 @@ fn options(folder: &TempDir, settings: &Settings, name: &str) -> OpenSession {
 }
 
 /// Makes the edits of a list, as the host's side does.
+/// Messages as they cross.
+pub(crate) fn json_of(messages: &[Value]) -> Vec<String> {
+    messages.iter().map(Value::to_string).collect()
+}
+
 fn apply(mut list: Vec<Value>, edits: &str, host: &[Value]) -> Vec<Value> {
     apply_edits(&mut list, &read_edits(edits).unwrap(), |inserted| match inserted {
         Inserted::Given(index) => host[index].clone(),

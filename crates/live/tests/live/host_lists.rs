@@ -2,7 +2,7 @@
 //! may be lost, doubled or reordered. Every `send` also checks that the recorded call renders again
 //! as it went out.
 
-use crate::host::Host;
+use crate::host::{Host, json_of};
 use base::object::{AsOf, ObjectId};
 use config::{Layout, Settings};
 use live::{CallInfo, HostList, Notice, Wanted, replay_call};
@@ -158,8 +158,8 @@ fn messages_of_every_kind_pass_through_in_place_and_unchanged() {
 
 /// Sends without the checks of a well-formed list.
 fn transform(host: &mut Host) -> Vec<Value> {
-    let list = Value::from(host.messages.clone()).to_string();
-    host.live.transform(&HostList::whole(&list), &CallInfo::default()).unwrap();
+    let list = json_of(&host.messages);
+    host.live.transform(HostList::whole(list), &CallInfo::default()).unwrap();
     let again = replay_call(&host.store, host.live.id(), 1).unwrap().messages;
     let mut sent: Vec<Value> =
         again.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
@@ -176,8 +176,8 @@ fn a_call_without_a_result_gets_an_object_that_says_so() {
     let mut host = session(Layout::Log);
     host.call_as("lost", "bash", &json!({ "command": "sleep 9" }));
     host.user("never mind");
-    let list = Value::from(host.messages.clone()).to_string();
-    host.live.transform(&HostList::whole(&list), &CallInfo::default()).unwrap();
+    let list = json_of(&host.messages);
+    host.live.transform(HostList::whole(list), &CallInfo::default()).unwrap();
     let object = host.store.get(&ObjectId::new("lost"), AsOf::Latest).unwrap().unwrap();
     assert_eq!((&object.fields["status"], object.content), (&json!("fail"), None));
 }
@@ -204,7 +204,10 @@ fn a_call_id_used_by_another_session_makes_another_object() {
 fn a_failed_call_stores_nothing_and_the_next_record_says_so() {
     let mut host = session(Layout::Log);
     host.user("x");
-    let broken = host.live.transform(&HostList::whole("{"), &CallInfo::default()).unwrap_err();
+    let broken = host
+        .live
+        .transform(HostList::whole(vec!["{".to_owned()]), &CallInfo::default())
+        .unwrap_err();
     assert_eq!(broken.code(), "INVALID_ARGUMENT");
     host.live.record_failed_call("INVALID_ARGUMENT: broken");
     host.send();

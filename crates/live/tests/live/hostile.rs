@@ -10,7 +10,7 @@ use live::{CallInfo, HostList, Transformed};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::host::Host;
+use crate::host::{Host, json_of};
 use testing::processor_time::spent_on;
 
 /// Text with a meaning to a shell, a patch or a parser of outputs, and separators.
@@ -206,19 +206,16 @@ proptest! {
     ) {
         let layout = if pools { Layout::Pools } else { Layout::Log };
         let mut host = Host::new(Settings { layout, ..Settings::default() });
-        let mut call = |messages: &Value| {
-            let messages = messages.to_string();
-            let list = HostList { since: None, skip: 0, messages: &messages };
-            host.live.transform(&list, &CallInfo::default())
+        let mut call = |messages: &[Value]| {
+            host.live.transform(HostList::whole(json_of(messages)), &CallInfo::default())
         };
         for list in lists {
-            let list = Value::from(list);
             for _ in 0..2 {
                 let passes = matches!(call(&list), Ok(Transformed::Edits { .. }));
-                prop_assert!(passes, "{}", list);
+                prop_assert!(passes, "{:?}", list);
             }
         }
-        let plain = json!([{ "role": "user", "content": "and on", "timestamp": 1 }]);
+        let plain = [json!({ "role": "user", "content": "and on", "timestamp": 1 })];
         let passes = matches!(call(&plain), Ok(Transformed::Edits { .. }));
         prop_assert!(passes);
     }

@@ -260,7 +260,7 @@ fn break_records(host: &Host, count: usize) {
     let mut transaction = host.store.begin();
     let payload = Payload { fields: version.fields.clone(), ..Payload::default() };
     let latest = Expected::Latest(version.tx_id);
-    transaction.splice(version.envelope, &payload, record as u64, changed, latest).unwrap();
+    transaction.splice(version.envelope, payload, record as u64, changed, latest).unwrap();
     transaction.commit().unwrap();
 }
 

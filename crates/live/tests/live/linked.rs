@@ -46,7 +46,7 @@ fn put(host: &Host, name: &str, state: FileState) {
     let reading = FileReading { state, stamp: None };
     let found = source::index(&location, reading, None).unwrap().unwrap();
     let mut change = host.store.begin();
-    change.put(found.envelope, &found.payload, Expected::Any).unwrap();
+    change.put(found.envelope, found.payload, Expected::Any).unwrap();
     change.commit().unwrap();
 }
 

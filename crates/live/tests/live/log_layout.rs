@@ -93,7 +93,7 @@ fn describe(host: &Host, id: &ObjectId, fields: &Value) {
     let mut payload = host.store.payload(&version).unwrap();
     payload.fields.extend(fields.as_object().unwrap().clone());
     let mut transaction = host.store.begin();
-    transaction.put(version.envelope, &payload, Expected::Any).unwrap();
+    transaction.put(version.envelope, payload, Expected::Any).unwrap();
     transaction.commit().unwrap();
 }
 

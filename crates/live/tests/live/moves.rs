@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use base::object::{AsOf, Envelope, Nickname, ObjectId, ObjectType, Source};
@@ -10,7 +11,7 @@ use config::{MountMapping, Settings};
 use live::{CheckProgress, LiveSession, Notice, OpenSession, ToolFiles, Wanted};
 use serde_json::json;
 use source::read_file;
-use store::Version;
+use store::{Store, Version};
 
 use crate::host::{Aside, Host};
 
@@ -555,6 +556,28 @@ fn a_copy_beside_a_file_deleted_early_is_no_move() {
     fs::remove_file(host.path("a.txt")).unwrap();
     host.send();
     assert!(host.shown().contains("[f1] a.txt is no longer on disk"), "{}", host.shown());
+}
+
+#[test]
+fn a_copy_over_an_older_file_is_no_move() {
+    for restarts in [false, true] {
+        let (folder, store) = (tempfile::tempdir().unwrap(), Store::open(":memory:").unwrap());
+        let mut host = Host::in_real_time(folder, Settings::default(), store);
+        host.write_file("a.txt", &numbered("a.txt"));
+        host.write_file("b.txt", "something else");
+        // The times of files are some milliseconds behind the clock.
+        thread::sleep(Duration::from_millis(50));
+        host.user("go");
+        host.read("a.txt", None, None);
+        host.send();
+        fs::copy(host.path("a.txt"), host.path("b.txt")).unwrap();
+        fs::remove_file(host.path("a.txt")).unwrap();
+        if restarts {
+            host.restart();
+        }
+        let told = host.told();
+        assert!(told.starts_with("[f1] a.txt is no longer on disk"), "{restarts}: {told}");
+    }
 }
 
 #[test]

@@ -167,7 +167,7 @@ fn an_objects_own_view_chooses_the_fields_of_its_line() {
         payload.fields.insert("view".into(), view);
         payload.fields.insert("owner".into(), json!("ada"));
         let mut change = host.store.begin();
-        change.put(version.envelope.clone(), &payload, Expected::Any).unwrap();
+        change.put(version.envelope.clone(), payload, Expected::Any).unwrap();
         change.name(Nickname::parse(&format!("plan{handle}")).unwrap(), Some(id));
         change.commit().unwrap();
     }

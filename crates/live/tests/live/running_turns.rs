@@ -7,7 +7,7 @@ use live::{Commit, Wanted};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::host::{Host, uncached};
+use crate::host::{Host, json_of, uncached};
 
 fn host() -> Host {
     Host::new(Settings { prices: uncached(), keep_results: 1, ..Settings::default() })
@@ -201,16 +201,17 @@ fn a_turn_that_ended_well_is_stored_once() {
     run(&mut host, "make", &long(1));
     host.send();
     host.say("the build passes");
-    let turn = Value::from(host.messages.clone()).to_string();
-    assert_eq!(host.live.commit_turn("turn-1", &turn).unwrap(), Commit::Committed);
+    let messages = host.messages.clone();
+    let turn = || json_of(&messages);
+    assert_eq!(host.live.commit_turn("turn-1", turn()).unwrap(), Commit::Committed);
     let count = host.live.state().chat().len();
     assert_eq!(count, 4);
     // Again, and by another process after a crash.
-    assert_eq!(host.live.commit_turn("turn-1", &turn).unwrap(), Commit::Duplicate);
+    assert_eq!(host.live.commit_turn("turn-1", turn()).unwrap(), Commit::Duplicate);
     host.crash();
-    assert_eq!(host.live.commit_turn("turn-1", &turn).unwrap(), Commit::Duplicate);
+    assert_eq!(host.live.commit_turn("turn-1", turn()).unwrap(), Commit::Duplicate);
     assert_eq!(
-        host.live.commit_turn("turn-1 under another key", &turn).unwrap(),
+        host.live.commit_turn("turn-1 under another key", turn()).unwrap(),
         Commit::Committed
     );
     assert_eq!(host.live.state().chat().len(), count, "nothing stands twice");
@@ -228,8 +229,8 @@ fn a_turn_without_our_calls_is_stored_after_the_known_ones() {
     let first = host.messages.len();
     host.user("again");
     host.say("two");
-    let turn = Value::from(host.messages[first..].to_vec()).to_string();
-    assert_eq!(host.live.commit_turn("turn-2", &turn).unwrap(), Commit::Committed);
+    let turn = json_of(&host.messages[first..]);
+    assert_eq!(host.live.commit_turn("turn-2", turn).unwrap(), Commit::Committed);
     begin(&mut host, "next");
     host.send();
     assert_eq!(host.live.state().chat().len(), 5);
@@ -246,7 +247,7 @@ fn a_turn_that_is_told_late_takes_nothing_away() {
     let count = host.live.state().chat().len();
     for messages in [&host.messages[..2], &host.messages[2..4], &[]] {
         let key = format!("late {}", messages.len());
-        host.live.commit_turn(&key, &Value::from(messages.to_vec()).to_string()).unwrap();
+        host.live.commit_turn(&key, json_of(messages)).unwrap();
     }
     assert_eq!(host.live.state().chat().len(), count);
     let epoch = host.live.state().epoch();

@@ -299,7 +299,7 @@ impl World {
         let store = Store::with_backend(Arc::clone(&backend) as _);
         let folder =
             tempfile::Builder::new().prefix("project").rand_bytes(0).tempdir_in(folder).unwrap();
-        let mut host = Host::within(folder, settings, store);
+        let mut host = Host::in_real_time(folder, settings, store);
         host.window = window;
         let mut world = Self {
             host,

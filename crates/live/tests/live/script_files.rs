@@ -150,7 +150,12 @@ impl World {
             Some(text) => {
                 self.writes += 1;
                 std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                let is_new = !path.exists();
                 std::fs::write(&path, &text).unwrap();
+                if is_new {
+                    // When it was made tells a new process whether it stood.
+                    std::thread::sleep(SETTLED);
+                }
                 if self.waits || !self.writes.is_multiple_of(4) {
                     let time = UNIX_EPOCH + Duration::from_secs(1_000_000 + self.writes);
                     self.set_time(file, time);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use session::{Shows, Treatment};
 use store::{ForgetOptions, ImportOptions, Store};
 
-use crate::host::{Host, uncached};
+use crate::host::{Host, json_of, uncached};
 
 /// Shapes in which [`shaped`] gives a text; those from [`WITH_IMAGE`] on hold an image.
 pub(crate) const SHAPES: usize = 7;
@@ -423,8 +423,8 @@ fn a_session_of_an_earlier_release_renders_and_continues() {
     assert!(rendered.iter().all(|call| call.verified && call.withheld.is_empty()));
     let before = rendered.last().unwrap();
     messages.push(json!({ "role": "user", "content": "go on", "timestamp": 999 }));
-    let list = Value::from(messages.clone()).to_string();
-    live.transform(&HostList::whole(&list), &CallInfo::default()).unwrap();
+    let list = json_of(&messages);
+    live.transform(HostList::whole(list), &CallInfo::default()).unwrap();
     let after = replay_call(&store, live.id(), calls + 1).unwrap();
     assert_eq!(after.messages[..before.messages.len()], before.messages);
     let list: Vec<String> = messages.iter().map(Value::to_string).collect();

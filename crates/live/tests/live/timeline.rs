@@ -218,7 +218,7 @@ fn a_stored_session_has_its_calls_average_prompt_tokens() {
 #[test]
 fn a_session_without_calls_has_no_prompt_tokens() {
     let mut host = Host::new(Settings::default());
-    let turn = json!([{ "role": "user", "content": "hello", "timestamp": 1 }]);
-    host.live.commit_turn("a turn", &turn.to_string()).unwrap();
+    let turn = json!({ "role": "user", "content": "hello", "timestamp": 1 });
+    host.live.commit_turn("a turn", vec![turn.to_string()]).unwrap();
     assert_eq!(stored_chat(&host.store, host.live.id()).unwrap().prompt, None);
 }

@@ -87,8 +87,9 @@ fn play(store: &Store, file: &Path, text: &str) -> u32 {
 }
 
 fn transform(live: &mut LiveSession, since: Option<u64>, skip: usize, fresh: &[&str], file: &Path) {
-    let list = HostList { since, skip, messages: &format!("[{}]", fresh.join(",")) };
-    let done = live.transform(&list, &CallInfo::default());
+    let messages = fresh.iter().map(|message| (*message).to_owned()).collect();
+    let list = HostList { since, skip, messages };
+    let done = live.transform(list, &CallInfo::default());
     assert!(matches!(done, Ok(Transformed::Edits { .. })), "{}: {done:?}", file.display());
 }
 

@@ -9,12 +9,12 @@ use live::{
     CallInfo, FinishedToolCall, HostList, LiveSession, Notice, OpenSession, Wanted, find_session,
     replay_call, sessions,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use session::Reported;
 use store::Store;
 
 use crate::failing::FailingBackend;
-use crate::host::Host;
+use crate::host::{Host, json_of};
 
 fn host() -> Host {
     let mut host = Host::new(Settings::default());
@@ -72,8 +72,8 @@ fn a_process_hears_that_another_split_off() {
     let mut other = LiveSession::open(host.store.clone(), host.options()).unwrap();
     host.user("second");
     host.send();
-    let list = Value::from(host.messages.clone()).to_string();
-    other.transform(&HostList::whole(&list), &CallInfo::default()).unwrap();
+    let list = json_of(&host.messages);
+    other.transform(HostList::whole(list), &CallInfo::default()).unwrap();
     for expected in [vec![split("session-1+2", false)], vec![]] {
         host.user("go on");
         host.send();
@@ -242,9 +242,9 @@ fn two_sessions_with_the_same_call_id_get_an_object_each() {
               "content": [{ "type": "text", "text": answer }], "isError": false },
         ])
     };
-    let theirs = list("theirs").to_string();
+    let theirs = json_of(list("theirs").as_array().unwrap());
     backend.before_commit.is(move || {
-        other.transform(&HostList::whole(&theirs), &CallInfo::default()).unwrap();
+        other.transform(HostList::whole(theirs), &CallInfo::default()).unwrap();
     });
     host.messages = list("ours").as_array().unwrap().clone();
     host.send();

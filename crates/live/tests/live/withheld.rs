@@ -115,7 +115,7 @@ fn session_with_secrets(store: &Path, layout: Layout, exclude: Option<Vec<String
     );
     host.tool("custom", &json!({ "files": [{ "name": "sub/server.pem" }] }), SECRET);
     host.send();
-    let broken = host.live.transform(&HostList::whole("{"), &CallInfo::default());
+    let broken = host.live.transform(HostList::whole(vec!["{".to_owned()]), &CallInfo::default());
     host.live.record_failed_call(broken.unwrap_err().code());
     host.crash();
     host.write_file(".env", &format!("B={SECRET}\n"));

@@ -282,7 +282,7 @@ fn store(folder: &Path, sessions: &[(&str, &[&str])]) -> Store {
             json!({ "turn": 1, "message": { "role": role, "content": text } }).to_string()
         };
         let items = messages.iter().enumerate().map(item).collect();
-        transaction.splice(envelope, &Payload::default(), 0, items, Expected::Absent).unwrap();
+        transaction.splice(envelope, Payload::default(), 0, items, Expected::Absent).unwrap();
     }
     transaction.commit().unwrap();
     store

@@ -233,7 +233,7 @@ impl Game {
     /// Hands the list over, applies the edits and bills both sides; `extra`: the plain host makes
     /// no such call.
     fn send(&mut self, extra: bool) {
-        let fresh = Value::from(self.list[self.known..].to_vec()).to_string();
+        let messages = self.list[self.known..].iter().map(Value::to_string).collect();
         let info = CallInfo {
             model: Some(format!("game/{}", self.models)),
             fixed_tokens: Some(FIXED_TOKENS + OVERHEAD_TOKENS),
@@ -241,8 +241,8 @@ impl Game {
             context_window: self.window,
             ..CallInfo::default()
         };
-        let list = HostList { since: self.since, skip: self.known, messages: &fresh };
-        let done = self.live.transform(&list, &info).unwrap();
+        let list = HostList { since: self.since, skip: self.known, messages };
+        let done = self.live.transform(list, &info).unwrap();
         let Transformed::Edits { call, edits, .. } = done else { panic!("the view is in memory") };
         (self.since, self.known) = (Some(call), self.list.len());
         let request = self.edited(&edits);

@@ -225,10 +225,10 @@ fn a_replay_reads_no_file_of_this_machine() {
     };
     let mut live = LiveSession::open(store.clone(), options).unwrap();
     let send = |live: &mut LiveSession, skip: usize, to: usize| {
-        let fresh = format!("[{}]", messages[skip..to].join(","));
+        let fresh = messages[skip..to].iter().map(ToString::to_string).collect();
         let since = Some(live.state().calls()).filter(|calls| *calls > 0);
-        let list = HostList { since, skip, messages: &fresh };
-        match live.transform(&list, &CallInfo::default()).unwrap() {
+        let list = HostList { since, skip, messages: fresh };
+        match live.transform(list, &CallInfo::default()).unwrap() {
             Transformed::Edits { edits, notices, .. } => (edits, notices),
             Transformed::Resend => panic!("the session asked for the whole list"),
         }

@@ -56,7 +56,7 @@ impl World {
         let mut transaction = self.0.begin();
         for change in changes {
             let (envelope, payload) = self.indexed(&change);
-            transaction.put(envelope, &payload, Expected::Any).unwrap();
+            transaction.put(envelope, payload, Expected::Any).unwrap();
         }
         transaction.commit().unwrap();
         self

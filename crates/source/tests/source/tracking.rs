@@ -86,7 +86,7 @@ fn a_look_that_another_process_overtook_is_taken_again() {
             let latest = latest.map(LatestFile::from);
             let found = index(&location, reading, latest).unwrap().unwrap();
             let mut transaction = theirs.begin();
-            transaction.put(found.envelope, &found.payload, Expected::Any).unwrap();
+            transaction.put(found.envelope, found.payload, Expected::Any).unwrap();
             transaction.commit().unwrap();
         }
         Timestamp(1)

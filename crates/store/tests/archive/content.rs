@@ -337,7 +337,7 @@ fn a_version_without_items_cannot_follow_one_with_items() {
     here.put(chat.clone(), &Payload::default());
     let mut transaction = there.store.begin();
     let add = vec!["{}".to_owned()];
-    transaction.splice(chat, &Payload::default(), 0, add, Expected::Absent).unwrap();
+    transaction.splice(chat, Payload::default(), 0, add, Expected::Absent).unwrap();
     transaction.commit().unwrap();
     let imported = there.import(&here.export(ArchiveScope::Everything));
     let left: Vec<_> = imported.left_out.iter().map(|left| left.reason).collect();

@@ -76,7 +76,7 @@ impl World {
     pub(crate) fn put(&self, envelope: Envelope, payload: &Payload) -> ObjectId {
         let id = envelope.id.clone();
         let mut transaction = self.store.begin();
-        transaction.put(envelope, payload, Expected::Any).unwrap();
+        transaction.put(envelope, payload.clone(), Expected::Any).unwrap();
         transaction.commit().unwrap();
         id
     }
@@ -100,7 +100,7 @@ impl World {
             let payload =
                 Payload { fields: fields.as_object().unwrap().clone(), ..Payload::default() };
             let envelope = Envelope::unsourced(chat_id.clone(), ObjectType::Chat).unwrap();
-            transaction.splice(envelope, &payload, keep, add, expected(present.as_ref())).unwrap();
+            transaction.splice(envelope, payload, keep, add, expected(present.as_ref())).unwrap();
         }
         let present = latest(&session);
         let keep = present.as_ref().map_or(0, |version| version.item_count);
@@ -108,7 +108,7 @@ impl World {
         let payload = Payload { fields: fields.as_object().unwrap().clone(), ..Payload::default() };
         let envelope = Envelope::unsourced(session, ObjectType::Session).unwrap();
         let expected = expected(present.as_ref());
-        transaction.splice(envelope, &payload, keep, events.to_vec(), expected).unwrap();
+        transaction.splice(envelope, payload, keep, events.to_vec(), expected).unwrap();
         transaction.commit().unwrap();
     }
 

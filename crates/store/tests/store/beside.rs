@@ -79,7 +79,7 @@ fn acts_as_a_session_when_asked() {
         let start = Instant::now();
         let mut transaction = store.begin();
         let items = vec![json!({ "turn": count, "message": { "content": text } }).to_string()];
-        transaction.splice(chat.clone(), &Payload::default(), count, items, expected).unwrap();
+        transaction.splice(chat.clone(), Payload::default(), count, items, expected).unwrap();
         expected = Expected::Latest(transaction.commit().unwrap().tx_id);
         longest = longest.max(start.elapsed());
         count += 1;

@@ -28,7 +28,7 @@ fn write(store: &Store, number: i64) -> TxId {
     let envelope = Envelope::unsourced(call(number), ObjectType::Toolcall).unwrap();
     let payload = Payload { content: Some(text(number)), ..Payload::default() };
     let mut transaction = store.begin();
-    transaction.put(envelope, &payload, Expected::Any).unwrap();
+    transaction.put(envelope, payload, Expected::Any).unwrap();
     transaction.commit().unwrap().tx_id
 }
 
@@ -215,7 +215,7 @@ fn a_store_that_is_only_looked_at_stays_as_it_is() {
     assert_eq!(whole_until(&store), WRITES);
     let mut transaction = store.begin();
     let envelope = Envelope::unsourced(call(1), ObjectType::Toolcall).unwrap();
-    transaction.put(envelope, &Payload::default(), Expected::Any).unwrap();
+    transaction.put(envelope, Payload::default(), Expected::Any).unwrap();
     assert_eq!(transaction.commit().unwrap_err().code(), "READ_ONLY");
     store.close().unwrap();
     assert!(files() == before, "a file was changed");

@@ -41,7 +41,7 @@ fn fill(store: &Store) {
         let mut fields = file_fields("/a.md", content.as_deref());
         fields.insert("number".into(), json!(number));
         let payload = Payload { content, fields, ..Payload::default() };
-        transaction.put(file(), &payload, Expected::Any).unwrap();
+        transaction.put(file(), payload, Expected::Any).unwrap();
         transaction.commit().unwrap();
         let version = store.require(&file().id, AsOf::Latest).unwrap();
         let mut call = Payload { content: Some(format!("call {number}")), ..Payload::default() };
@@ -53,10 +53,10 @@ fn fill(store: &Store) {
         let keep = if number % 4 == 3 { length - 2 } else { length };
         let mut transaction = store.begin();
         let call_id = format!("call_{number}");
-        transaction.put(unsourced(&call_id, ObjectType::Toolcall), &call, Expected::Any).unwrap();
+        transaction.put(unsourced(&call_id, ObjectType::Toolcall), call, Expected::Any).unwrap();
         let add = vec![format!("message {number}"), item.to_string()];
         let document = unsourced("chat:s", ObjectType::Chat);
-        transaction.splice(document, &Payload::default(), keep, add, chat).unwrap();
+        transaction.splice(document, Payload::default(), keep, add, chat).unwrap();
         if number == 5 {
             let id = Some(ObjectId::new("call_5"));
             transaction.name(Nickname::parse("fifth").unwrap(), id);
@@ -269,7 +269,7 @@ fn lost_transactions_are_named_after_they_were_noticed_too() {
 fn fill_more(store: &Store) {
     let mut transaction = store.begin();
     let payload = Payload { content: Some("more".into()), ..Payload::default() };
-    transaction.put(unsourced("more", ObjectType::Toolcall), &payload, Expected::Any).unwrap();
+    transaction.put(unsourced("more", ObjectType::Toolcall), payload, Expected::Any).unwrap();
     transaction.commit().unwrap();
 }
 
@@ -291,7 +291,7 @@ fn a_store_is_checked_while_it_is_written() {
                 let (keep, add) =
                     if number % 2 == 0 { (number / 2, 3) } else { (number / 2 + 1, 0) };
                 let add = (0..add).map(|it| format!("message {number} {it}")).collect();
-                transaction.splice(chat.clone(), &Payload::default(), keep, add, expected).unwrap();
+                transaction.splice(chat.clone(), Payload::default(), keep, add, expected).unwrap();
                 expected = Expected::Latest(transaction.commit().unwrap().tx_id);
             }
         });
@@ -391,7 +391,7 @@ fn a_large_store_is_checked_where_it_was_written_last() {
                 let envelope = Envelope::unsourced(id, ObjectType::Toolcall).unwrap();
                 let content = Some(format!("text {number} ").repeat(1_000));
                 let payload = Payload { content, ..Payload::default() };
-                transaction.put(envelope, &payload, Expected::Absent).unwrap();
+                transaction.put(envelope, payload, Expected::Absent).unwrap();
             }
             transaction.commit().unwrap();
         }

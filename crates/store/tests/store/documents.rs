@@ -33,7 +33,7 @@ fn payload(fields: Value) -> Payload {
 
 fn write(store: &Store, id: &str, payload: &Payload) -> TxId {
     let mut transaction = store.begin();
-    transaction.put(toolcall(id), payload, Expected::Any).unwrap();
+    transaction.put(toolcall(id), payload.clone(), Expected::Any).unwrap();
     transaction.commit().unwrap().tx_id
 }
 
@@ -81,7 +81,7 @@ fn fields_that_would_stand_for_something_else_are_refused() {
     on_each_backend(|_, store| {
         for name in RESERVED_FIELDS {
             let mut transaction = store.begin();
-            transaction.put(toolcall("a"), &payload(json!({name: 1})), Expected::Any).unwrap();
+            transaction.put(toolcall("a"), payload(json!({name: 1})), Expected::Any).unwrap();
             let error = transaction.commit().unwrap_err();
             assert_eq!(error.code(), "INVALID_ARGUMENT");
             assert!(error.to_string().contains(&format!("`{name}`")), "{error}");
@@ -99,7 +99,7 @@ fn fields_are_refused_where_they_could_not_be_read_back() {
         assert_eq!(store.payload(&version).unwrap(), deepest);
         let mut transaction = store.begin();
         let deeper = payload(json!({"deep": nested(101)}));
-        transaction.put(toolcall("a"), &deeper, Expected::Any).unwrap();
+        transaction.put(toolcall("a"), deeper, Expected::Any).unwrap();
         assert_eq!(transaction.commit().unwrap_err().code(), "INVALID_ARGUMENT");
     });
 }

@@ -41,7 +41,7 @@ pub(crate) fn write(store: &Store, envelope: Envelope, text: &str, fields: Value
     let Value::Object(fields) = fields else { panic!("no object") };
     let payload = Payload { content: Some(text.to_owned()), fields, ..Payload::default() };
     let mut transaction = store.begin();
-    transaction.put(envelope, &payload, Expected::Any).unwrap();
+    transaction.put(envelope, payload, Expected::Any).unwrap();
     transaction.commit().unwrap();
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn session(store: &Store, key: &str, objects: &[&ObjectId], messages:
         let fields = fields.as_object().unwrap().clone();
         let payload = Payload { fields, ..Payload::default() };
         let mut transaction = store.begin();
-        transaction.splice(envelope, &payload, 0, items, Expected::Absent).unwrap();
+        transaction.splice(envelope, payload, 0, items, Expected::Absent).unwrap();
         transaction.commit().unwrap();
     };
     let reference = json!({ "session_ref": session.id });
@@ -239,7 +239,7 @@ fn everything_that_was_not_forgotten_stays_whole_and_verified() {
     let next = vec![json!({ "turn": 3 }).to_string()];
     let payload = Payload { fields: chat.fields.clone(), ..Payload::default() };
     let expected = Expected::Latest(chat.tx_id);
-    transaction.splice(chat.envelope, &payload, 2, next, expected).unwrap();
+    transaction.splice(chat.envelope, payload, 2, next, expected).unwrap();
     transaction.commit().unwrap();
     assert_eq!(items(&store, &ObjectId::chat("s")).len(), 3);
 }
@@ -272,7 +272,7 @@ fn forgotten_text_is_not_stored_again() {
         let put = |envelope: Envelope, text: &str| {
             let payload = Payload { content: Some(text.to_owned()), ..Payload::default() };
             let mut transaction = store.begin();
-            transaction.put(envelope, &payload, Expected::Any).unwrap();
+            transaction.put(envelope, payload, Expected::Any).unwrap();
             transaction.commit()
         };
         let again = [put(toolcall("call_secret"), "other"), put(toolcall("call_new"), &text)];
@@ -368,7 +368,7 @@ fn a_session_goes_with_its_tool_calls_and_files_of_others_stay() {
     let begun = Envelope::unsourced(ObjectId::session("s"), ObjectType::Session).unwrap();
     let chat = Envelope::unsourced(ObjectId::chat("s"), ObjectType::Chat).unwrap();
     let mut transaction = store.begin();
-    transaction.put(begun.clone(), &Payload::default(), Expected::Absent).unwrap();
+    transaction.put(begun.clone(), Payload::default(), Expected::Absent).unwrap();
     let first = transaction.commit().unwrap().tx_id;
     write(&store, toolcall("gone"), private, json!({ "chat_ref": chat.id }));
     write(&store, file("/a/mine"), "my very own file text", json!({}));
@@ -383,9 +383,9 @@ fn a_session_goes_with_its_tool_calls_and_files_of_others_stay() {
     let said = vec![json!({ "message": { "content": private } }).to_string()];
     let mut transaction = store.begin();
     let reference = fields(json!({ "session_ref": begun.id }));
-    transaction.splice(chat.clone(), &reference, 0, said, Expected::Absent).unwrap();
+    transaction.splice(chat.clone(), reference, 0, said, Expected::Absent).unwrap();
     let described = fields(json!({ "harness": "pi", "host_session": "s", "chat_ref": chat.id }));
-    transaction.splice(begun, &described, 0, events, Expected::Latest(first)).unwrap();
+    transaction.splice(begun, described, 0, events, Expected::Latest(first)).unwrap();
     transaction.commit().unwrap();
     let report = store.forget(&chat.id, REAL).unwrap();
     assert!(report.objects.contains(&gone), "{report:?}");

@@ -35,7 +35,7 @@ fn payload(text: &str) -> Payload {
 
 fn put(store: &Store, id: &str, text: &str) -> Version {
     let mut transaction = store.begin();
-    transaction.put(toolcall(id), &payload(text), Expected::Any).unwrap();
+    transaction.put(toolcall(id), payload(text), Expected::Any).unwrap();
     transaction.commit().unwrap();
     store.require(&ObjectId::new(id), AsOf::Latest).unwrap()
 }
@@ -43,7 +43,7 @@ fn put(store: &Store, id: &str, text: &str) -> Version {
 fn splice(store: &Store, keep: u64, add: &[&str], expected: Expected) -> Result<Receipt> {
     let add = add.iter().map(|text| (*text).to_owned()).collect();
     let mut transaction = store.begin();
-    transaction.splice(chat(), &Payload::default(), keep, add, expected)?;
+    transaction.splice(chat(), Payload::default(), keep, add, expected)?;
     transaction.commit()
 }
 
@@ -57,9 +57,9 @@ fn a_transaction_writes_its_puts_and_names_together() {
         let mut transaction = store.begin();
         assert!(transaction.is_empty());
         transaction
-            .put(toolcall("a"), &payload("1"), Expected::Absent)
+            .put(toolcall("a"), payload("1"), Expected::Absent)
             .unwrap()
-            .put(toolcall("b"), &payload("2"), Expected::Absent)
+            .put(toolcall("b"), payload("2"), Expected::Absent)
             .unwrap()
             .name(Nickname::parse("main").unwrap(), Some(ObjectId::new("a")));
         assert!(!transaction.is_empty());
@@ -74,7 +74,7 @@ fn a_transaction_writes_its_puts_and_names_together() {
 #[test]
 fn a_dropped_transaction_leaves_no_trace() {
     on_each_store(|store| {
-        store.begin().put(toolcall("a"), &payload("1"), Expected::Any).unwrap();
+        store.begin().put(toolcall("a"), payload("1"), Expected::Any).unwrap();
         assert_eq!(store.get(&ObjectId::new("a"), AsOf::Latest).unwrap(), None);
     });
 }
@@ -85,7 +85,7 @@ fn contents_come_back_and_null_stays_null() {
         let version = put(store, "a", "text");
         assert_eq!(store.content(&version).unwrap().as_deref(), Some("text"));
         let mut transaction = store.begin();
-        transaction.put(toolcall("a"), &Payload::default(), Expected::Any).unwrap();
+        transaction.put(toolcall("a"), Payload::default(), Expected::Any).unwrap();
         transaction.commit().unwrap();
         let deleted = store.require(&ObjectId::new("a"), AsOf::Latest).unwrap();
         assert_eq!(store.content(&deleted).unwrap(), None);
@@ -152,7 +152,7 @@ fn a_splice_is_refused_without_a_definite_base_version() {
         let mut transaction = store.begin();
         let refused = transaction.splice(
             toolcall("a"),
-            &Payload::default(),
+            Payload::default(),
             0,
             vec!["x".to_owned()],
             Expected::Absent,
@@ -167,9 +167,9 @@ fn a_put_keeps_the_items_and_hashes_them() {
         let first = splice(store, 0, &["a", "b"], Expected::Absent).unwrap().tx_id;
         let fields = payload("");
         let mut transaction = store.begin();
-        let refused = transaction.put(chat(), &fields, Expected::Any).unwrap_err();
+        let refused = transaction.put(chat(), fields.clone(), Expected::Any).unwrap_err();
         assert_eq!(refused.code(), "INVALID_ARGUMENT");
-        transaction.put(chat(), &fields, Expected::Latest(first)).unwrap();
+        transaction.put(chat(), fields, Expected::Latest(first)).unwrap();
         transaction.commit().unwrap();
         let version = store.require(&chat().id, AsOf::Latest).unwrap();
         assert_eq!(messages(store, AsOf::Latest), ["a", "b"]);
@@ -246,7 +246,7 @@ fn fields_hash_the_same_after_storing() {
         let numbers = [51.248_178_375_505_404, -93.311_370_376_880_33, 121.487_919_511_619_45];
         payload.fields.insert("numbers".into(), json!(numbers));
         let mut transaction = store.begin();
-        transaction.put(toolcall("a"), &payload, Expected::Any).unwrap();
+        transaction.put(toolcall("a"), payload, Expected::Any).unwrap();
         transaction.commit().unwrap();
         let version = store.require(&ObjectId::new("a"), AsOf::Latest).unwrap();
         let reference = Reference::Static(Store::static_reference(&version));

@@ -31,7 +31,7 @@ fn write(store: &Store, number: usize) -> Result<()> {
     let payload = Payload { content: Some(text(number)), ..Payload::default() };
     let mut transaction = store.begin();
     let envelope = Envelope::unsourced(id, ObjectType::Toolcall)?;
-    transaction.put(envelope, &payload, Expected::Any)?;
+    transaction.put(envelope, payload, Expected::Any)?;
     transaction.commit().map(drop)
 }
 

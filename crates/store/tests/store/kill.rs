@@ -113,13 +113,13 @@ fn write(store: &Store, model: &Model, step: u64) -> TxId {
     let Work { text, keep, add, name } = model.work(step);
     let mut transaction = store.begin();
     let payload = Payload { content: Some(text), ..Payload::default() };
-    transaction.put(call(step), &payload, Expected::Absent).unwrap();
+    transaction.put(call(step), payload, Expected::Absent).unwrap();
     let mut count = Payload::default();
     count.fields.insert("step".into(), step.into());
-    transaction.put(counter(), &count, Expected::Any).unwrap();
+    transaction.put(counter(), count, Expected::Any).unwrap();
     let latest = store.get(&chat().id, AsOf::Latest).unwrap();
     let expected = latest.map_or(Expected::Absent, |version| Expected::Latest(version.tx_id));
-    transaction.splice(chat(), &Payload::default(), keep, add, expected).unwrap();
+    transaction.splice(chat(), Payload::default(), keep, add, expected).unwrap();
     if model.names.contains_key(&name) {
         transaction.name(nickname(name), None);
     }

@@ -52,7 +52,7 @@ fn fill(store: &Store, texts: &BTreeMap<&str, String>) {
     for (id, text) in texts {
         let envelope = Envelope::unsourced(ObjectId::new(*id), ObjectType::ChatSegment).unwrap();
         let payload = Payload { content: Some(text.clone()), ..Payload::default() };
-        transaction.put(envelope, &payload, Expected::Any).unwrap();
+        transaction.put(envelope, payload, Expected::Any).unwrap();
     }
     transaction.commit().unwrap();
 }

@@ -20,7 +20,7 @@ fn write(store: &Store, text: &str) -> Result<()> {
     let payload = Payload { content: Some(text.to_owned()), ..Payload::default() };
     let mut transaction = store.begin();
     let envelope = Envelope::unsourced(ObjectId::new("call"), ObjectType::Toolcall).unwrap();
-    transaction.put(envelope, &payload, Expected::Any)?;
+    transaction.put(envelope, payload, Expected::Any)?;
     transaction.commit().map(drop)
 }
 

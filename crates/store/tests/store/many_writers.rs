@@ -96,7 +96,7 @@ fn count_up(store: &Store, counter: &str) -> (bool, Duration) {
     payload.fields.insert("number".into(), (number + 1).into());
     let start = Instant::now();
     let mut transaction = store.begin();
-    transaction.put(envelope, &payload, expected).unwrap();
+    transaction.put(envelope, payload, expected).unwrap();
     let result = transaction.commit();
     let time = start.elapsed();
     if let Err(error) = &result {

@@ -187,7 +187,7 @@ fn a_write_keeps_the_items_of_a_document() {
     let mut transaction = store.begin();
     let items = vec!["1".to_owned(), "2".to_owned()];
     transaction
-        .splice(envelope, &base::object::Payload::default(), 0, items.clone(), Expected::Absent)
+        .splice(envelope, base::object::Payload::default(), 0, items.clone(), Expected::Absent)
         .unwrap();
     transaction.commit().unwrap();
     let mut fields = serde_json::Map::new();

@@ -24,7 +24,7 @@ fn put(store: &Store, envelope: Envelope, content: Option<&str>, fields: &Value)
         ..Payload::default()
     };
     let mut transaction = store.begin();
-    transaction.put(envelope, &payload, Expected::Any).unwrap();
+    transaction.put(envelope, payload, Expected::Any).unwrap();
     transaction.commit().unwrap();
     id
 }
@@ -47,7 +47,7 @@ fn splice(store: &Store, envelope: Envelope, keep: u64, items: &[Value]) {
     let expected = latest.map_or(Expected::Absent, |version| Expected::Latest(version.tx_id));
     let items = items.iter().map(ToString::to_string).collect();
     let mut transaction = store.begin();
-    transaction.splice(envelope, &Payload::default(), keep, items, expected).unwrap();
+    transaction.splice(envelope, Payload::default(), keep, items, expected).unwrap();
     transaction.commit().unwrap();
 }
 
@@ -131,7 +131,7 @@ fn additional_contents_and_unknown_fields_are_found() {
         payload.additional.insert("short_summary".into(), "about zebras".into());
         payload.fields.insert("remark".into(), json!({ "by": ["a giraffe"] }));
         let mut transaction = store.begin();
-        transaction.put(file("/a"), &payload, Expected::Any).unwrap();
+        transaction.put(file("/a"), payload, Expected::Any).unwrap();
         transaction.commit().unwrap();
         assert_eq!(only(store, "zebra").place, "short_summary");
         assert_eq!(only(store, "giraffes").place, "fields.remark.by[0]");

@@ -33,7 +33,7 @@ fn put(store: &Store, texts: impl Iterator<Item = (String, String)>) {
     for (id, text) in texts {
         let envelope = Envelope::unsourced(ObjectId::new(id), ObjectType::Toolcall).unwrap();
         let payload = Payload { content: Some(text), ..Payload::default() };
-        transaction.put(envelope, &payload, Expected::Any).unwrap();
+        transaction.put(envelope, payload, Expected::Any).unwrap();
     }
     transaction.commit().unwrap();
 }

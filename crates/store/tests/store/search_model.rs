@@ -80,7 +80,7 @@ fn apply(store: &Store, step: &Step) {
                 payload.fields.insert("remark".into(), json!(WORDS[*note]));
                 payload.fields.insert("chat_ref".into(), json!("chat:s"));
             }
-            transaction.put(object(*index), &payload, Expected::Any).unwrap();
+            transaction.put(object(*index), payload, Expected::Any).unwrap();
         }
         Step::Splice { keep, add } => {
             let envelope = object(3);
@@ -94,7 +94,7 @@ fn apply(store: &Store, step: &Step) {
             };
             let add = add.iter().map(item).collect();
             let keep = (*keep).min(count);
-            transaction.splice(envelope, &Payload::default(), keep, add, expected).unwrap();
+            transaction.splice(envelope, Payload::default(), keep, add, expected).unwrap();
         }
         Step::Name { nickname, object: index } => {
             let nickname = Nickname::parse(["label-store", "label-two"][*nickname]).unwrap();

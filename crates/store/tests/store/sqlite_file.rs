@@ -35,7 +35,7 @@ fn toolcall(id: &str) -> Envelope {
 fn write(store: &Store, id: &str, text: &str) -> Result<()> {
     let payload = Payload { content: Some(text.to_owned()), ..Payload::default() };
     let mut transaction = store.begin();
-    transaction.put(toolcall(id), &payload, Expected::Any)?;
+    transaction.put(toolcall(id), payload, Expected::Any)?;
     transaction.commit().map(drop)
 }
 
@@ -121,7 +121,7 @@ fn appending_writes_the_new_item_only() {
     for number in 0..50 {
         let mut transaction = store.begin();
         let add = vec![format!("message {number}")];
-        transaction.splice(chat.clone(), &Payload::default(), number, add, expected).unwrap();
+        transaction.splice(chat.clone(), Payload::default(), number, add, expected).unwrap();
         expected = Expected::Latest(transaction.commit().unwrap().tx_id);
     }
     let file = Connection::open(&path).unwrap();
@@ -314,7 +314,7 @@ pub(crate) fn count_up(store: &Store, times: usize) {
         let mut payload = Payload::default();
         payload.fields.insert("number".into(), (number + 1).into());
         let mut transaction = store.begin();
-        transaction.put(counter.clone(), &payload, expected).unwrap();
+        transaction.put(counter.clone(), payload, expected).unwrap();
         match transaction.commit() {
             Ok(_) => done += 1,
             Err(error) => assert_eq!(error.code(), "CONFLICT", "{}", error.report()),

@@ -48,15 +48,15 @@ fn read(live: &mut LiveSession, path: &str, text: &str) {
         text: text.into(),
     };
     live.record_tool_call(&finished).unwrap();
-    let messages = json!([
-        {"role": "user", "content": "look", "timestamp": 1},
-        {"role": "assistant", "timestamp": 2, "content": [
-            {"type": "toolCall", "id": "call_0", "name": "read", "arguments": args}]},
-        {"role": "toolResult", "toolCallId": "call_0", "toolName": "read", "isError": false, "timestamp": 3,
-            "content": [{"type": "text", "text": text}]},
-    ]);
-    let list = HostList { since: None, skip: 0, messages: &messages.to_string() };
-    live.transform(&list, &CallInfo::default()).unwrap();
+    let messages = [
+        json!({"role": "user", "content": "look", "timestamp": 1}),
+        json!({"role": "assistant", "timestamp": 2, "content": [
+            {"type": "toolCall", "id": "call_0", "name": "read", "arguments": args}]}),
+        json!({"role": "toolResult", "toolCallId": "call_0", "toolName": "read", "isError": false, "timestamp": 3,
+            "content": [{"type": "text", "text": text}]}),
+    ];
+    let list = HostList::whole(messages.iter().map(ToString::to_string).collect());
+    live.transform(list, &CallInfo::default()).unwrap();
 }
 
 fn only_file(live: &LiveSession) -> ObjectId {
