@@ -2773,7 +2773,7 @@ export declare class Store {
    *
    * A test is a field, then `=`, `!=`, `<`, `<=`, `>`, `>=`, `contains`, `starts_with` or `~` (`*`, `?`, `[a-z]`) with a
    * value, or `in (a, b)`, `exists`, `missing`; `and`, `or`, `not` and parentheses join tests; `order by FIELD [desc]`,
-   * `limit N` and `offset N` follow. Ties are by ID. Fields: `id`, `type`, `path`, `source.*`, `tx_id`, `system_time`,
+   * `limit N` and `offset N` follow. Without an order the newest versions come first; ties are by ID. Fields: `id`, `type`, `path`, `source.*`, `tx_id`, `system_time`,
    * `origin.store_id`, `origin.tx_id`, `origin.time`, `content_hash`, `source_hash`, `identity_hash`, `has_content`,
    * `item_count`, `redacted.*`, `additional.*`, `forgotten`, `nickname`, `tags` and `front_matter.KEY` of Markdown, and every field of a payload by its path
    * (`args.command`, `tags[0]`, `tags[*]`; odd keys in `"`). A test of a missing field is false, `!=` too. Types that
@@ -3293,8 +3293,8 @@ export interface QueryOptions {
   type?: ObjectType
   /** Largest number of objects, even if the query has a larger `limit`. */
   limit?: number
-  /** Only objects whose ID comes after this one: the next page of a query without `order by` and `offset`. */
-  after?: string
+  /** The last version of the page before: the next page of a query without `order by` and `offset`. */
+  after?: VersionPlace
 }
 
 /** Which version to read. */
@@ -3594,6 +3594,14 @@ export interface UsageReport {
   cacheWrite: number
   /** Tokens of output. */
   output: number
+}
+
+/** Where a version stands among all. */
+export interface VersionPlace {
+  /** Its object. */
+  id: string
+  /** Its transaction. */
+  txId: number
 }
 
 /**

@@ -443,20 +443,23 @@ describe("lists", () => {
     expect(row[5]).toBe("bash run 1\n");
   });
 
-  test("come page by page, whole and in order", () => {
+  test("come page by page, whole and the newest first", () => {
     const at = desk();
     for (let number = 0; number < 1_100; number++) {
       at.write(`many/${number}.md`, `# ${number}\n`);
     }
     at.run("index", "many");
+    at.write("many/7.md", "# seven\n");
+    at.run("index", "many/7.md");
     const list = (...args: string[]) => at.json<{ objects: Version[] }>("objects", ...args).objects.map(({ id }) => id);
     const all = list();
     expect(all.length).toBe(1_100);
-    expect(all).toEqual(all.toSorted());
+    expect(list("--type", "file", "--query", "order by tx_id desc")).toEqual(all);
+    expect(at.run("objects", "--limit", "1").stdout).toContain("many/7.md");
     expect(new Set(all).size).toBe(1_100);
     expect(list("--limit", "1050")).toEqual(all.slice(0, 1_050));
     expect(list("--query", "type = file")).toEqual(all);
-    expect(list("--query", "order by id desc limit 3")).toEqual(all.slice(-3).reverse());
+    expect(list("--query", "order by id desc limit 3")).toEqual(all.toSorted().slice(-3).reverse());
     expect(at.run("objects").stdout.split("\n").length).toBe(1_101);
   });
 

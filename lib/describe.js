@@ -18,7 +18,7 @@ export function what({ source, fields, type, id, nicknames }) {
 /**
  * What a version is, and which store wrote it where that is another one.
  * @param {Version} version
- * @param {import("../index.js").Store} store
+ * @param {{ id: string }} store
  */
 export function whatAndWhence(version, store) {
   const whence = elsewhere(version, store);

@@ -8,7 +8,7 @@ import { withStore } from "../lib/store.js";
 import { shownId, shownSize, shownTime, writeTable } from "../lib/table.js";
 
 /** Objects that are read at once. */
-const pageObjects = 1_000;
+const pageObjects = 100;
 
 /** @type {import("../lib/arguments.js").Command} */
 export const objects = {
@@ -18,7 +18,11 @@ export const objects = {
   arguments: [0, 0],
   options: {
     type: { type: "string", value: "TYPE", text: `only objects of a type: ${types.join(", ")}` },
-    query: { type: "string", value: "QUERY", text: "only objects that match, in the order that the query gives" },
+    query: {
+      type: "string",
+      value: "QUERY",
+      text: "only objects that match, in the order that the query gives; default: the newest first",
+    },
     limit: { type: "string", value: "N", text: "largest number of objects; default: all" },
     at: { type: "string", value: "TX|TIME", text: "as of a transaction (12) or a time (RFC 3339)" },
   },
@@ -41,6 +45,7 @@ export const objects = {
         if (given.json) {
           return writeJsonList("objects", pages);
         }
+        const { id } = store;
         let isFirst = true;
         for await (const found of pages) {
           const sizes = await Promise.all(found.map((version) => shownSize(store, version)));
@@ -50,7 +55,7 @@ export const objects = {
             String(version.txId),
             shownTime(version.systemTime),
             sizes[at],
-            whatAndWhence(version, store),
+            whatAndWhence(version, { id }),
           ]);
           const order = ["WHAT", "TYPE", "SIZE", "TIME", "TX", "ID"];
           await writeTable(["ID", "TYPE", "TX", "TIME", "SIZE", "WHAT"], rows, { order, continued: !isFirst });
@@ -66,7 +71,8 @@ export const objects = {
 };
 
 /**
- * What a query finds, page by page where it is in the order of IDs: a store of many objects takes no more memory than one of few.
+ * What a query finds, page by page where it has no order of its own: a store of many objects takes no more memory than one of few. What is
+ * written meanwhile is not listed, so that nothing is missing either.
  * @param {import("../../index.js").Store} store
  * @param {string} query
  * @param {import("../../index.js").QueryOptions} options
@@ -75,16 +81,18 @@ export const objects = {
 async function* inPages(store, query, options) {
   const isOrdered = /\b(order|limit|offset)\b/i.test(query);
   let left = options.limit ?? Number.POSITIVE_INFINITY;
-  /** @type {string | undefined} */
+  const [newest] = await store.query("", { limit: 1, at: options.at });
+  const at = options.at ?? newest?.txId;
+  /** @type {import("../../index.js").Version | undefined} */
   let after;
   do {
     const limit = isOrdered ? options.limit : Math.min(left, pageObjects);
-    const page = await withProgress("reading", () => store.query(query, { ...options, limit, after }));
+    const page = await withProgress("reading", () => store.query(query, { ...options, at, limit, after }));
     if (page.length > 0) {
       yield page;
     }
     left -= page.length;
-    after = page.at(-1)?.id;
+    after = page.at(-1);
     if (isOrdered || page.length < pageObjects) {
       return;
     }

@@ -8,7 +8,7 @@ use super::objects::object_type;
 use super::store::Store;
 use super::version::{At, all_described, selector};
 use base::error::{Error, Result};
-use base::object::{AsOf, ObjectId, VersionSelector};
+use base::object::{AsOf, ObjectId, TxId, VersionSelector};
 use store::Query;
 
 /// How to answer a query.
@@ -24,8 +24,17 @@ pub struct QueryOptions {
     pub kind: Option<String>,
     /// Largest number of objects, even if the query has a larger `limit`.
     pub limit: Option<u32>,
-    /// Only objects whose ID comes after this one: the next page of a query without `order by` and `offset`.
-    pub after: Option<String>,
+    /// The last version of the page before: the next page of a query without `order by` and `offset`.
+    pub after: Option<VersionPlace>,
+}
+
+/// Where a version stands among all.
+#[napi(object, js_name = "VersionPlace")]
+pub struct VersionPlace {
+    /// Its object.
+    pub id: String,
+    /// Its transaction.
+    pub tx_id: i64,
 }
 
 #[napi]
@@ -35,7 +44,7 @@ impl Store {
     ///
     /// A test is a field, then `=`, `!=`, `<`, `<=`, `>`, `>=`, `contains`, `starts_with` or `~` (`*`, `?`, `[a-z]`) with a
     /// value, or `in (a, b)`, `exists`, `missing`; `and`, `or`, `not` and parentheses join tests; `order by FIELD [desc]`,
-    /// `limit N` and `offset N` follow. Ties are by ID. Fields: `id`, `type`, `path`, `source.*`, `tx_id`, `system_time`,
+    /// `limit N` and `offset N` follow. Without an order the newest versions come first; ties are by ID. Fields: `id`, `type`, `path`, `source.*`, `tx_id`, `system_time`,
     /// `origin.store_id`, `origin.tx_id`, `origin.time`, `content_hash`, `source_hash`, `identity_hash`, `has_content`,
     /// `item_count`, `redacted.*`, `additional.*`, `forgotten`, `nickname`, `tags` and `front_matter.KEY` of Markdown, and every field of a payload by its path
     /// (`args.command`, `tags[0]`, `tags[*]`; odd keys in `"`). A test of a missing field is false, `!=` too. Types that
@@ -53,10 +62,8 @@ impl Store {
             let query = Query::parse(&query.named("query")?)?;
             let kind = options.kind.as_deref().map(object_type).transpose()?;
             let query = query.within(kind, options.limit.map(u64::from));
-            let query = match options.after {
-                Some(after) => query.after(&ObjectId::new(after))?,
-                None => query,
-            };
+            let after = options.after.map(|last| (TxId(last.tx_id), ObjectId::new(last.id)));
+            let query = query.newest_first(after.as_ref().map(|(tx_id, id)| (*tx_id, id)))?;
             let query = Query { at: as_of(options.at)?, ..query };
             all_described(&store, &store.query(&query)?)
         })

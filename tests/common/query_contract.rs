@@ -14,6 +14,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Number, Value, json};
 use store::{
     Backend, Comparison, Condition, Expected, Glob, Literal, Op, Order, Put, Query, Store, Test,
+    Version,
 };
 
 fn call(id: &str, fields: Value) -> Put {
@@ -92,6 +93,35 @@ fn payload_fields_are_found_by_path() {
             ("limit 0", ""),
         ] {
             assert_eq!(answer(backend, query), found, "{query}");
+        }
+    });
+}
+
+#[test]
+fn pages_from_the_newest_on_are_the_whole() {
+    on_each_shared_backend(|backend| {
+        for (now, ids) in (1..).zip([&["b", "e", "a"][..], &["d"], &["c", "e"]]) {
+            let calls = ids.iter().map(|id| op(call(id, json!({ "now": now }))));
+            write(backend, now, &calls.collect::<Vec<_>>());
+        }
+        let store = Store::with_backend(Arc::clone(backend));
+        for (text, whole) in [("", "c e d a b"), ("type = toolcall and id != a", "c e d b")] {
+            let (mut found, mut last) = (Vec::new(), None::<Version>);
+            loop {
+                let after = last.as_ref().map(|last| (last.tx_id, &last.envelope.id));
+                let page = Query::parse(&format!("{text} limit 2")).unwrap().newest_first(after);
+                let page = store.query(&page.unwrap()).unwrap();
+                let Some(end) = page.last() else { break };
+                last = Some(end.clone());
+                found.extend(page.into_iter().map(|version| version.envelope.id.to_string()));
+            }
+            assert_eq!(found.join(" "), whole, "{text}");
+        }
+        let id = ObjectId::new("a");
+        for text in ["order by id", "offset 1"] {
+            let page = Query::parse(text).unwrap().newest_first(Some((TxId(1), &id)));
+            let refused = page.unwrap_err();
+            assert_eq!(refused.code(), "INVALID_ARGUMENT", "{text}");
         }
     });
 }

@@ -153,7 +153,7 @@ impl Store {
         // From here on nobody adds to them, and the rest is not in the way of anybody.
         let marks = targets.ids.iter().map(|id| Replacement::Forgotten { id: id.clone() });
         upkeep.replace(&marks.collect::<Vec<_>>(), &plan.banned)?;
-        if self.newest()?.0 != before {
+        if plan.is_touched(self, before)? {
             plan = Plan::make(self, &targets, options)?;
         }
         upkeep.replace(&plan.replacements, &plan.banned)?;

@@ -42,7 +42,7 @@ pub use self::field::{FieldPaths, QueryField, unknown};
 pub(super) use self::fit::{key_of, values_in};
 pub use self::glob::Glob;
 use base::error::{Error, Result};
-use base::object::{AsOf, FieldPath, ObjectId, ObjectType, Timestamp};
+use base::object::{AsOf, FieldPath, ObjectId, ObjectType, Timestamp, TxId};
 
 /// Most tests in a query, far below SQLite's limits on an expression.
 const MAX_TESTS: usize = 200;
@@ -181,18 +181,30 @@ impl Query {
         self
     }
 
-    /// Narrows it to the objects after one in the order of IDs: the next page.
+    /// Puts the newest versions first, unless it has another order; `after` is the last version of
+    /// the page before. What was written together was mostly stored together, so that a page of
+    /// this order reads few places.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a query that has another order or skips some.
-    pub fn after(mut self, id: &ObjectId) -> Result<Self> {
-        if !self.order.is_empty() || self.offset > 0 {
-            return Err(Error::argument("after", "is only for queries in the order of IDs"));
+    /// `INVALID_ARGUMENT` for a page of a query that has another order or skips some.
+    pub fn newest_first(mut self, after: Option<(TxId, &ObjectId)>) -> Result<Self> {
+        let is_ordered = !self.order.is_empty();
+        if !is_ordered {
+            self.order.push(Order { field: FieldPath::key("tx_id"), descending: true });
         }
-        let test = Test::Compare(Comparison::Greater, Literal::Text(id.as_str().to_owned()));
-        let follows = Condition::Test(FieldPath::key("id"), test);
-        let both = [follows].into_iter().chain(self.condition);
-        self.condition = Some(Condition::All(both.collect()));
+        let Some((tx_id, id)) = after else { return Ok(self) };
+        if is_ordered || self.offset > 0 {
+            return Err(Error::argument("after", "is only for queries without order and offset"));
+        }
+        let tx = |comparison| {
+            let test = Test::Compare(comparison, Literal::Number(tx_id.0.into()));
+            Condition::Test(FieldPath::key("tx_id"), test)
+        };
+        let behind = Test::Compare(Comparison::Greater, Literal::Text(id.as_str().to_owned()));
+        let behind = Condition::Test(FieldPath::key("id"), behind);
+        let follows = Condition::Any(vec![tx(Comparison::Less), behind]);
+        let all = [tx(Comparison::AtMost), follows].into_iter().chain(self.condition);
+        self.condition = Some(Condition::All(all.collect()));
         Ok(self)
     }
 

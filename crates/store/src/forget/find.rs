@@ -21,13 +21,16 @@ const COMMON_FROM: usize = 3;
 const COMMON_INSIDE_FROM: usize = 64;
 
 /// Rows that are looked at for a line, in growing steps until it is known to be common.
-const ROWS: [usize; 3] = [4, 64, 4_096];
+const ROWS: [usize; 2] = [64, 4_096];
+
+/// Lines that are looked for together.
+const TOGETHER: usize = 1_024;
 
 /// Rows with a line in their name that are looked at: is it the path of a file?
 const NAMES: usize = 64;
 
 /// Most words of a line that are looked for.
-const TERMS: usize = 12;
+const TERMS: usize = 8;
 
 /// A line of this many words is looked for without its first and last: in a longer text they may be
 /// parts of longer words.
@@ -57,8 +60,9 @@ impl<'a> Find<'a> {
     pub(super) fn run(mut self) -> Result<Scanned> {
         self.look_at_own()?;
         let mut unsearched = 0;
-        for line in 0..self.scan.lines.count() {
-            unsearched += usize::from(!self.look_for(line)?);
+        let lines: Vec<usize> = (0..self.scan.lines.count()).collect();
+        for lines in lines.chunks(TOGETHER) {
+            unsearched += self.look_for(lines)?;
         }
         self.look_at_documents()?;
         let held = self.seen.into_values().flatten().collect();
@@ -87,36 +91,48 @@ impl<'a> Find<'a> {
         Ok(())
     }
 
-    /// Looks for a line until it is known to stay, or everywhere; `false` if no index has it.
-    fn look_for(&mut self, line: usize) -> Result<bool> {
-        if self.is_settled(line) {
-            return Ok(true);
-        }
-        let text = self.scan.lines.text(line);
-        let terms = terms(text);
-        if terms.is_empty() {
-            return Ok(false);
-        }
-        if text.contains('/') && !text.contains(char::is_whitespace) {
-            for id in self.indexes.objects_holding(&terms, true, NAMES)?.0 {
-                if let Some(file) = self.scan.store.get(&id, AsOf::Latest)? {
-                    self.scan.path(&file);
+    /// Looks for each line until it is known to stay, or everywhere; returns how many are in no
+    /// index.
+    fn look_for(&mut self, lines: &[usize]) -> Result<usize> {
+        let (mut wanted, mut unsearched) = (Vec::new(), 0);
+        let all = self.scan.lines;
+        for line in lines.iter().copied() {
+            if self.is_settled(line) {
+                continue;
+            }
+            let text = all.text(line);
+            let terms = terms(text);
+            if terms.is_empty() {
+                unsearched += 1;
+                continue;
+            }
+            if text.contains('/') && !text.contains(char::is_whitespace) {
+                for (_, id) in self.indexes.objects_holding(&terms, true, NAMES)?.0 {
+                    if let Some(file) = self.scan.store.get(&id, AsOf::Latest)? {
+                        self.scan.path(&file);
+                    }
                 }
             }
+            wanted.push((line, terms));
         }
         for rows in ROWS {
-            let (ids, more) = self.indexes.objects_holding(&terms, false, rows)?;
-            for id in &ids {
-                self.look_at(id)?;
-                if self.is_settled(line) {
-                    return Ok(true);
+            // In the order in which they were stored: what is read together stands together there.
+            let mut holding: BTreeMap<(i64, ObjectId), Vec<usize>> = BTreeMap::new();
+            wanted.retain(|(line, _)| !self.is_settled(*line));
+            for (line, terms) in std::mem::take(&mut wanted) {
+                let (found, more) = self.indexes.objects_holding(&terms, false, rows)?;
+                for place in found {
+                    holding.entry(place).or_default().push(line);
+                }
+                wanted.extend(more.then_some((line, terms)));
+            }
+            for ((_, id), lines) in holding {
+                if !lines.iter().all(|line| self.is_settled(*line)) {
+                    self.look_at(&id)?;
                 }
             }
-            if !more {
-                break;
-            }
         }
-        Ok(true)
+        Ok(unsearched)
     }
 
     /// Whether a line stays, whatever else is found.

@@ -1,8 +1,9 @@
 //! Finds and replaces the lines of a forgotten text in other texts and in JSON. No storage.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, Input, MatchKind};
 use serde_json::{Map, Value};
 
 use base::error::{Error, Result};
@@ -19,6 +20,10 @@ const WHOLE_CHARS: usize = 4;
 
 /// Largest text that is also looked for as a whole.
 const WHOLE_BYTES: usize = 4 << 10;
+
+/// Bytes by which a pattern is found; the rest is compared. An automaton of whole patterns is a
+/// hundred times as large as the text.
+const START_BYTES: usize = 24;
 
 /// Levels of JSON strings in which a line may be escaped: a rendered message in a call record,
 /// arguments inside it.
@@ -63,32 +68,42 @@ pub(super) struct Lines {
     texts: Vec<String>,
     of_text: Vec<bool>,
     whole: HashMap<String, usize>,
-    automaton: AhoCorasick,
-    /// The line of each pattern; a line has several if JSON escapes something in it.
-    line_of: Vec<usize>,
+    /// How patterns begin; none begins with another.
+    starts: AhoCorasick,
+    /// In the order of their texts.
+    patterns: Vec<Pattern>,
+}
+
+/// A line as it is looked for. A line has several if JSON escapes something in it.
+struct Pattern {
+    text: String,
+    line: usize,
+    /// The longest other pattern that this one begins with.
+    within: Option<usize>,
 }
 
 impl Lines {
     pub(super) fn new(collected: Collector) -> Result<Self> {
         let (lines, of_text): (Vec<String>, Vec<bool>) = collected.0.into_iter().unzip();
-        let (mut patterns, mut line_of) = (Vec::new(), Vec::new());
+        let mut forms = Vec::new();
         for (number, line) in lines.iter().enumerate() {
             let mut form = line.clone();
             for _ in 0..=ESCAPES {
                 let escaped = escaped(&form)?;
-                line_of.push(number);
-                patterns.push(std::mem::replace(&mut form, escaped));
-                if patterns.last() == Some(&form) {
+                let is_plain = escaped == form;
+                forms.push((std::mem::replace(&mut form, escaped), number));
+                if is_plain {
                     break;
                 }
             }
         }
-        let automaton = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .build(&patterns)
+        let patterns = patterns(forms);
+        let starts = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostFirst)
+            .build(starts(&patterns))
             .map_err(|error| Error::argument("target", format!("has too much text: {error}")))?;
         let whole = lines.iter().cloned().zip(0..).collect();
-        Ok(Self { texts: lines, of_text, whole, automaton, line_of })
+        Ok(Self { texts: lines, of_text, whole, starts, patterns })
     }
 
     pub(super) fn count(&self) -> usize {
@@ -121,15 +136,22 @@ impl Lines {
         })
     }
 
-    /// Finds the lines that occur anywhere in a text.
-    pub(super) fn inside(&self, text: &str, found: &mut BTreeSet<usize>) {
-        found.extend(self.matches(text).map(|(number, _)| number));
-    }
-
-    /// The lines that are whole lines of a text, and the number of its lines that are long enough.
-    pub(super) fn whole(&self, text: &str) -> (BTreeSet<usize>, usize) {
+    /// Adds the lines that occur anywhere in a text, and those that are whole lines of it. Returns
+    /// the number of its lines that are long enough; 0 if it has none of ours.
+    pub(super) fn find(
+        &self,
+        text: &str,
+        inside: &mut BTreeSet<usize>,
+        whole: &mut BTreeSet<usize>,
+    ) -> usize {
+        let mut found = self.matches(text).map(|(number, _)| number).peekable();
+        if found.peek().is_none() {
+            return 0;
+        }
+        inside.extend(found);
         let all: BTreeSet<&str> = long_lines(text).collect();
-        (all.iter().filter_map(|line| self.whole.get(*line).copied()).collect(), all.len())
+        whole.extend(all.iter().filter_map(|line| self.whole.get(*line)));
+        all.len()
     }
 
     /// Replaces the lines in a text for which `goes` is true; `None` if the text has none of them.
@@ -172,13 +194,60 @@ impl Lines {
         }
     }
 
-    fn matches(&self, text: &str) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> {
-        self.automaton.find_iter(text).filter_map(move |found| {
-            let number = *self.line_of.get(found.pattern().as_usize())?;
-            let long = self.texts.get(number)?.chars().nth(LINE_CHARS - 1).is_some();
-            (long || is_word(text, found.range())).then(|| (number, found.range()))
+    /// The longest pattern that a text begins with.
+    fn longest(&self, text: &str) -> Option<&Pattern> {
+        let mut at = self.patterns.partition_point(|it| it.text.as_str() <= text).checked_sub(1);
+        while let Some(pattern) = at.and_then(|at| self.patterns.get(at)) {
+            if text.starts_with(&pattern.text) {
+                return Some(pattern);
+            }
+            at = pattern.within;
+        }
+        None
+    }
+
+    fn matches(&self, text: &str) -> impl Iterator<Item = (usize, Range<usize>)> {
+        let mut from = 0;
+        let next = move || loop {
+            let start = self.starts.find(Input::new(text).range(from..))?.start();
+            from = start + 1;
+            if let Some(pattern) = self.longest(text.get(start..)?) {
+                from = start + pattern.text.len();
+                return Some((pattern.line, start..from));
+            }
+        };
+        std::iter::from_fn(next).filter(|(number, range)| {
+            let long = self.text(*number).chars().nth(LINE_CHARS - 1).is_some();
+            long || is_word(text, range.clone())
         })
     }
+}
+
+/// The patterns of these texts and their lines.
+fn patterns(mut forms: Vec<(String, usize)>) -> Vec<Pattern> {
+    forms.sort();
+    forms.dedup_by(|next, kept| next.0 == kept.0);
+    let mut patterns: Vec<Pattern> = Vec::with_capacity(forms.len());
+    for (text, line) in forms {
+        let mut within = patterns.len().checked_sub(1);
+        while let Some(at) = within.filter(|at| !text.starts_with(&patterns[*at].text)) {
+            within = patterns[at].within;
+        }
+        patterns.push(Pattern { text, line, within });
+    }
+    patterns
+}
+
+/// How patterns begin, without those that begin with another.
+fn starts(patterns: &[Pattern]) -> Vec<&[u8]> {
+    let mut starts: Vec<&[u8]> = Vec::new();
+    for pattern in patterns {
+        let bytes = pattern.text.as_bytes();
+        if !starts.last().is_some_and(|start| bytes.starts_with(start)) {
+            starts.push(&bytes[..bytes.len().min(START_BYTES)]);
+        }
+    }
+    starts
 }
 
 /// Calls `each` with the strings of a JSON value that are text.
@@ -259,7 +328,7 @@ fn escaped(text: &str) -> Result<String> {
 }
 
 /// Whether no letter or digit touches a place.
-fn is_word(text: &str, range: std::ops::Range<usize>) -> bool {
+fn is_word(text: &str, range: Range<usize>) -> bool {
     let joins = |letter: Option<char>| {
         letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_')
     };
@@ -288,6 +357,18 @@ mod tests {
         let text = "he said: first line of it, and the \"second\" line.";
         assert_eq!(replaced(&lines, text).unwrap(), "he said: [forgotten], and [forgotten].");
         assert_eq!(replaced(&lines, "short"), None);
+    }
+
+    #[test]
+    fn of_lines_that_begin_alike_the_longest_is_found() {
+        let start = "a line that begins as all the others do";
+        let lines =
+            lines(&[&format!("{start}\n{start}, and on\n{start}, and on again\n"), "a line\n"]);
+        let found = |text: &str| replaced(&lines, text).unwrap_or_default();
+        assert_eq!(found(&format!("x {start}, and on again!")), format!("x {MARK}!"));
+        assert_eq!(found(&format!("{start}, and off")), format!("{MARK}, and off"));
+        assert_eq!(found("a line that begins otherwise"), format!("{MARK} that begins otherwise"));
+        assert_eq!(found(&format!("a line{start}")), format!("a line{MARK}"));
     }
 
     #[test]

@@ -11,7 +11,9 @@ use super::targets::Targets;
 use super::{ForgetOptions, ForgetReport, Holder, HostSession};
 use crate::{Item, PlacedItem, Replacement, Store, Version};
 use base::error::Result;
-use base::object::{AsOf, Hash, ObjectId, ObjectType, Payload, Redaction, RedactionReason, Source};
+use base::object::{
+    AsOf, Hash, ObjectId, ObjectType, Payload, Redaction, RedactionReason, Source, TxId,
+};
 
 /// Contents shorter than this may be stored again: they occur anywhere.
 const BANNED_CHARS: usize = 32;
@@ -21,6 +23,9 @@ pub(super) struct Plan {
     pub(super) replacements: Vec<Replacement>,
     /// Contents that must not be stored again.
     pub(super) banned: Vec<Hash>,
+    lines: Lines,
+    ids: HashSet<ObjectId>,
+    contents: HashSet<Hash>,
 }
 
 impl Plan {
@@ -81,11 +86,25 @@ impl Plan {
         let mut replacements = rest.replacements;
         // What was met first, a session's own document, goes last: it says what else there is.
         replacements.extend(std::mem::take(&mut gone.replacements).into_iter().rev().flatten());
-        let contents = gone.contents_of_nobody_else(&shared, &mut report);
+        let alone = gone.contents_of_nobody_else(&shared, &mut report);
         // The session itself is refused from now on, but its texts may return from elsewhere, such
         // as a file that is read.
-        let banned = if targets.is_session { Vec::new() } else { contents };
-        Ok(Self { report, replacements, banned })
+        let banned = if targets.is_session { Vec::new() } else { alone };
+        Ok(Self { report, replacements, banned, lines, ids, contents })
+    }
+
+    /// Whether anything written after a transaction concerns what is forgotten, so that a new plan
+    /// may be another one. A plan says what stands where, and that only changes by writing.
+    pub(super) fn is_touched(&self, store: &Store, after: TxId) -> Result<bool> {
+        let mut scan = Scan::new(store, &self.lines, &self.ids, &self.contents)?;
+        let written = store.changes(after, usize::MAX)?;
+        let written: BTreeSet<ObjectId> = written.into_iter().map(|it| it.envelope.id).collect();
+        for id in written {
+            if self.ids.contains(&id) || scan.object(&store.history(&id)?)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(!scan.paths.is_empty())
     }
 }
 
@@ -326,4 +345,36 @@ fn host_sessions(store: &Store, documents: &BTreeSet<ObjectId>) -> Result<Vec<Ho
         }
     }
     Ok(hosts.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Expected;
+    use base::object::Envelope;
+
+    fn put(store: &Store, id: &str, text: &str) -> TxId {
+        let envelope = Envelope::unsourced(ObjectId::new(id), ObjectType::Toolcall).unwrap();
+        let payload = Payload { content: Some(text.to_owned()), ..Payload::default() };
+        let mut transaction = store.begin();
+        transaction.put(envelope, &payload, Expected::Any).unwrap();
+        transaction.commit().unwrap().tx_id
+    }
+
+    #[test]
+    fn only_what_concerns_the_forgotten_asks_for_a_new_plan() {
+        let store = Store::open(":memory:").unwrap();
+        let before = put(&store, "gone", "the line that is to be forgotten\n");
+        let (id, options) = (ObjectId::new("gone"), ForgetOptions::default());
+        let plan = Plan::make(&store, &Targets::of(&store, &id, options).unwrap(), options);
+        let plan = plan.unwrap();
+        assert!(!plan.is_touched(&store, before).unwrap());
+        let other = put(&store, "other", "a line of something else\n");
+        assert!(!plan.is_touched(&store, before).unwrap());
+        let same = put(&store, "same", "he said: the line that is to be forgotten\n");
+        assert!(plan.is_touched(&store, other).unwrap());
+        assert!(!plan.is_touched(&store, same).unwrap());
+        put(&store, "gone", "another text\n");
+        assert!(plan.is_touched(&store, same).unwrap());
+    }
 }

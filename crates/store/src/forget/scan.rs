@@ -207,8 +207,7 @@ impl<'a> Scan<'a> {
         let fields = Value::Object(version.fields.clone());
         held.refers |= self.refers(&fields.to_string());
         strings(fields, &mut |text| {
-            self.lines.inside(text, &mut inside);
-            held.whole.extend(self.lines.whole(text).0);
+            self.lines.find(text, &mut inside, &mut held.whole);
         });
         holds |= !inside.is_empty();
         held.inside.extend(inside);
@@ -217,8 +216,7 @@ impl<'a> Scan<'a> {
 
     fn item(&self, item: &str, inside: &mut BTreeSet<usize>, whole: &mut BTreeSet<usize>) {
         let mut look = |text: &str| {
-            self.lines.inside(text, inside);
-            whole.extend(self.lines.whole(text).0);
+            self.lines.find(text, inside, whole);
         };
         match serde_json::from_str::<Value>(item) {
             Ok(value) => strings(value, &mut look),
@@ -232,13 +230,9 @@ impl<'a> Scan<'a> {
         }
         let text = self.store.backend().content(hash)?.unwrap_or_default();
         let mut found = Found::default();
-        self.lines.inside(&text, &mut found.inside);
-        if !found.inside.is_empty() {
-            let (whole, count) = self.lines.whole(&text);
-            let shared = whole.len() * 2;
-            found.is_copy = shared >= count.max(1) || shared >= self.lines.count();
-            found.whole = whole;
-        }
+        let count = self.lines.find(&text, &mut found.inside, &mut found.whole);
+        let shared = found.whole.len() * 2;
+        found.is_copy = count > 0 && (shared >= count || shared >= self.lines.count());
         let found = Rc::new(found);
         self.known.insert(hash.clone(), Rc::clone(&found));
         Ok(found)

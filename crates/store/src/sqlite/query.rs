@@ -75,7 +75,8 @@ pub(super) fn register(connection: &Connection) -> SqlResult<()> {
 pub(super) fn query(connection: &Connection, store_id: &str, query: &Query) -> Step<Vec<Version>> {
     query.check()?;
     let Point { condition: visible, value: at } = Point::new(query.at);
-    let mut sql = Sql { text: String::new(), parameters: vec![(":at".to_owned(), at.into())] };
+    let mut sql = Sql { is_page: is_page(query), ..Sql::default() };
+    sql.parameters.push((":at".to_owned(), at.into()));
     sql.push(&format!(
         "WHERE v.tx_id =
          (SELECT max(tx_id) FROM version WHERE object = o.object AND tx_id <= {visible}) AND "
@@ -95,7 +96,7 @@ pub(super) fn query(connection: &Connection, store_id: &str, query: &Query) -> S
 }
 
 pub(super) fn has_field(connection: &Connection, path: &FieldPath) -> Step<bool> {
-    let mut sql = Sql { text: String::new(), parameters: Vec::new() };
+    let mut sql = Sql::default();
     // Newest first: a field in current use is then found soon.
     sql.push(&format!("SELECT EXISTS (SELECT 1 {VERSIONS} WHERE "));
     sql.test(&QueryField::of(path)?, &Test::Exists)?;
@@ -113,10 +114,22 @@ pub(super) fn field_paths(connection: &Connection) -> Step<Vec<FieldPath>> {
     Ok(paths.into_list())
 }
 
+/// Whether it goes on from a version to older ones, see [`Query::newest_first`].
+fn is_page(query: &Query) -> bool {
+    let is_tx = |path: &FieldPath| *path == FieldPath::key("tx_id");
+    let bounds = |condition: &Condition| matches!(condition, Condition::Test(path, Test::Compare(Comparison::AtMost, _)) if is_tx(path));
+    let by_tx = query.order.first().is_some_and(|order| order.descending && is_tx(&order.field));
+    by_tx && matches!(&query.condition, Some(Condition::All(all)) if all.iter().any(bounds))
+}
+
 /// A statement under construction.
+#[derive(Default)]
 struct Sql {
     text: String,
     parameters: Vec<(String, SqlValue)>,
+    /// Whether to walk from a version on: for each page by type, SQLite would rather sort all
+    /// objects of the type.
+    is_page: bool,
 }
 
 impl Sql {
@@ -186,6 +199,11 @@ impl Sql {
 
     fn order_key(&mut self, field: &QueryField) -> Step<()> {
         let (column, steps) = column(field);
+        if *field == QueryField::TxId {
+            // In the order of an index.
+            self.push(column);
+            return Ok(());
+        }
         self.push(ORDER_KEY);
         self.push("(");
         self.push(match field {
@@ -204,6 +222,8 @@ impl Sql {
     fn by_index(&mut self, field: &QueryField, test: &Test) -> bool {
         let column = match field {
             QueryField::Id => "o.id",
+            // Not by the index of types.
+            QueryField::Kind if self.is_page => "+o.type",
             QueryField::Kind => "o.type",
             QueryField::TxId => "v.tx_id",
             QueryField::SystemTime => "t.system_time",

@@ -1,7 +1,7 @@
 //! Replaces versions and items with copies that lack the removed text. Runs only on a person's
 //! command.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, named_params};
 
@@ -32,16 +32,19 @@ pub(super) fn replace(
         transaction.run(sql, named_params! { ":hash": hash_value(hash) })?;
     }
     let packer = Packer::new(transaction);
-    let (mut versions, mut forgotten) = (BTreeSet::new(), BTreeSet::new());
+    let (mut changed, mut forgotten) = (BTreeMap::new(), BTreeSet::new());
     let mut done = 0;
     for replacement in replacements {
         let object = apply(transaction, &packer, replacement)?;
         notes::set_note(transaction, &notes::summary_of(replacement.id()), None)?;
-        if !matches!(replacement, Replacement::Item { .. }) {
-            versions.insert((object.row, object.is_forgotten));
-        }
         if object.is_forgotten {
-            forgotten.insert(replacement.id().clone());
+            // At once, so that it counts towards the turn.
+            let is_new = forgotten.insert(replacement.id().clone());
+            if is_new || matches!(replacement, Replacement::Nameless { .. }) {
+                renew(transaction, store_id, &object)?;
+            }
+        } else if !matches!(replacement, Replacement::Item { .. }) {
+            changed.insert(object.row, object);
         }
         done += 1;
         if turn.is_over() {
@@ -50,12 +53,17 @@ pub(super) fn replace(
     }
     packer.finish()?;
     drop(packer);
-    for (object, is_forgotten) in versions {
-        renew_versions::<Terms>(transaction, store_id, object, is_forgotten)?;
-        renew_versions::<Relations>(transaction, store_id, object, is_forgotten)?;
+    for object in changed.values() {
+        renew(transaction, store_id, object)?;
     }
     notes::add_replaced(transaction, &Replaced::of(&replacements[..done], forgotten, banned))?;
     Ok(done)
+}
+
+/// Brings both indexes up to date with the versions of an object.
+fn renew(transaction: &Connection, store_id: &str, object: &Object) -> Step<()> {
+    renew_versions::<Terms>(transaction, store_id, object.row, object.is_forgotten)?;
+    renew_versions::<Relations>(transaction, store_id, object.row, object.is_forgotten)
 }
 
 /// The object of a replacement.

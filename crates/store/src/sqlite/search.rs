@@ -46,15 +46,16 @@ impl SqliteBackend {
         self.read(derived::unindexed_objects::<Terms>)
     }
 
-    /// The objects of the first `limit` rows that hold these terms in a row, and whether there may
-    /// be more. `in_name`: only those that hold them in their name.
+    /// The objects of the first `limit` rows that hold these terms in a row, each with its place in
+    /// the order of storing, and whether there may be more. `in_name`: only those that hold them in
+    /// their name.
     pub fn objects_holding(
         &self,
         terms: &[String],
         in_name: bool,
         limit: usize,
-    ) -> Result<(Vec<ObjectId>, bool)> {
-        let sql = "SELECT o.id FROM search_index AS f
+    ) -> Result<(BTreeSet<(i64, ObjectId)>, bool)> {
+        let sql = "SELECT o.object, o.id FROM search_index AS f
                    CROSS JOIN search_row AS r ON r.row = f.rowid
                    CROSS JOIN object AS o ON o.object = r.object
                    WHERE search_index MATCH ?1 LIMIT ?2";
@@ -62,13 +63,12 @@ impl SqliteBackend {
         let phrase = Phrase { terms: terms.to_vec(), is_prefix: false };
         let wanted = (format!("{column}{}", quoted(&phrase)), read::clip(limit as u64));
         let rows = self.read(|connection| {
-            let id = |row: &rusqlite::Row<'_>| Ok(ObjectId::new(row.get::<_, String>(0)?));
-            connection.all(sql, wanted.clone(), id)
+            connection.all(sql, wanted.clone(), |row| {
+                Ok((row.get(0)?, ObjectId::new(row.get::<_, String>(1)?)))
+            })
         })?;
-        Ok((
-            rows.iter().collect::<BTreeSet<_>>().into_iter().cloned().collect(),
-            rows.len() == limit,
-        ))
+        let more = rows.len() == limit;
+        Ok((rows.into_iter().collect(), more))
     }
 
     /// Finds the rows that have at least one wanted unit and no excluded one: at most `limit`, best

@@ -20,7 +20,7 @@ pub(super) const VERSION: i64 = -2;
 pub(super) const NICKNAME: i64 = -1;
 
 /// Pages that one turn of a merge writes.
-const MERGE_PAGES: i64 = 200;
+const MERGE_PAGES: i64 = 64;
 
 /// The terms of a version.
 pub(super) struct Terms {

@@ -1,12 +1,13 @@
-//! A full disk, and readers beside the writer: tests that need the backend's own connections.
+//! A full disk, readers beside the writer, work counted: tests that need the backend's own connections.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Map;
 
 use super::*;
-use crate::{Backend, Expected, Op, Put, SearchQuery, Store};
+use crate::{Backend, Expected, Op, Put, Query, SearchQuery, Store};
 use base::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, Timestamp};
 
 fn put(id: &str, text: &str) -> Op {
@@ -78,4 +79,33 @@ fn reads_do_not_wait_for_the_writer() {
     let writing = slot.as_mut().unwrap().transaction().unwrap();
     writing.execute("DELETE FROM nickname", []).unwrap();
     assert!(backend.get(&ObjectId::new("a"), AsOf::Latest).unwrap().is_some());
+}
+
+#[test]
+fn a_page_by_type_costs_what_it_lists() {
+    let steps = |objects: usize| {
+        let backend = SqliteBackend::in_memory().unwrap();
+        let put = |number: usize| {
+            let Op::Put(mut put) = put(&format!("segment {number}"), "text") else {
+                unreachable!()
+            };
+            put.envelope.kind = ObjectType::ChatSegment;
+            Op::Put(put)
+        };
+        let ops: Vec<Op> = (0..objects).map(put).collect();
+        ops.chunks(10).for_each(|ops| drop(backend.commit(ops, Timestamp(1)).unwrap()));
+        let id = ObjectId::new("segment 0");
+        let page = Query::parse("type = chat_segment limit 10").unwrap();
+        let page = page.newest_first(Some((backend.newest().unwrap().0, &id))).unwrap();
+        let steps = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&steps);
+        let count = move || counted.fetch_add(1, Ordering::Relaxed) == usize::MAX;
+        let mut slot = lock(&backend.writer);
+        slot.as_mut().unwrap().progress_handler(1, Some(count)).unwrap();
+        drop(slot);
+        assert_eq!(backend.query(&page).unwrap().len(), 10);
+        steps.load(Ordering::Relaxed)
+    };
+    let (few, many) = (steps(100), steps(1_000));
+    assert!(many < few * 2, "{few} steps, then {many}");
 }
