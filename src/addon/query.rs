@@ -3,7 +3,7 @@
 use napi_derive::napi;
 
 use super::argument::{Given, Maybe};
-use super::blocking::{Answer, Promised, answering};
+use super::blocking::{Answer, OnWorker, Promised};
 use super::objects::object_type;
 use super::store::Store;
 use super::version::{At, all_described, selector};
@@ -47,8 +47,7 @@ impl Store {
         ts_return_type = "Promise<Version[]>"
     )]
     pub fn query(&self, query: Given<String>, options: Maybe<QueryOptions>) -> Promised<Answer> {
-        let store = self.core.clone();
-        answering(move || {
+        self.answer(move |Self { core: store, .. }| {
             let options = options.or_default("options")?;
             let query = Query::parse(&query.named("query")?)?;
             let kind = options.kind.as_deref().map(object_type).transpose()?;
@@ -58,7 +57,7 @@ impl Store {
                 None => query,
             };
             let query = Query { at: as_of(options.at)?, ..query };
-            all_described(&store, &store.query(&query)?)
+            all_described(store, &store.query(&query)?)
         })
     }
 }
