@@ -5,7 +5,7 @@ use super::Tools;
 use base::error::{Error, Result};
 use base::object::{AsOf, Name, ObjectId, ObjectType, quote};
 use context::forms;
-use session::{IndexEntry, Subject};
+use session::IndexEntry;
 use store::MAX_CANDIDATES;
 
 impl Tools<'_> {
@@ -89,19 +89,8 @@ impl Tools<'_> {
     }
 
     fn describe(&self, entry: &IndexEntry) -> String {
-        match &entry.subject {
-            file @ Subject::File { .. } => {
-                format!(
-                    "{} {}",
-                    entry.handle,
-                    quote::name(self.journal.state().shown_path(file.agent_path()))
-                )
-            }
-            Subject::Toolcall { tool, .. } => format!("{} {}", entry.handle, quote::name(tool)),
-            Subject::Segment { turns, .. } => {
-                format!("{} {}", entry.handle, forms::turns_phrase(*turns))
-            }
-        }
+        let name = forms::name_of(self.journal.state(), &entry.subject);
+        format!("{} {}", entry.handle, quote::name(&name))
     }
 
     fn refuse_infrastructure(&self, id: &ObjectId) -> Result<()> {

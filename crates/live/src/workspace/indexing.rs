@@ -48,7 +48,7 @@ impl Workspace {
         if reading.state == FileState::Missing && !is_mounted(journal, &object, location) {
             return Ok(None);
         }
-        let known = journal.state().index().get(&object).map(|entry| entry.subject.version());
+        let known = journal.state().version(&object);
         let is_deleted = known.is_some_and(|version| journal.is_deleted(&object, version));
         if reading.state == FileState::NotRead && known.is_some() && !is_deleted {
             // Nothing new is known of it.
