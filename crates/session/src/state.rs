@@ -444,7 +444,7 @@ impl Session {
         }
         if let Shows::File { object, range, .. } = &fact.shows {
             let whole = matches!(
-                self.index.get(object).map(|entry| &entry.subject),
+                self.subject(object),
                 Some(Subject::File { lines: Some(lines), .. }) if range.first <= 1 && range.last >= *lines
             );
             let view = if whole { ActiveView::Whole } else { ActiveView::Lines(vec![*range]) };

@@ -81,7 +81,7 @@ impl Tools<'_> {
 
     /// Whether this session may use an object: it has met it, or it is a file.
     fn is_reachable(&self, id: &ObjectId) -> Result<bool> {
-        if self.journal.state().index().get(id).is_some() {
+        if self.journal.state().subject(id).is_some() {
             return Ok(true);
         }
         let version = self.journal.store.get(id, AsOf::Latest)?;

@@ -146,7 +146,7 @@ fn brings_nothing(
 
 /// Text of the version that the session knew before, if the file has another version now.
 fn text_before(journal: &Journal, object: &ObjectId, version: &Hash) -> Option<Arc<str>> {
-    match &journal.state().index().get(object)?.subject {
+    match journal.state().subject(object)? {
         Subject::File { version: before, lines: Some(_), .. } if before != version => {
             journal.text(object, before).ok()
         }

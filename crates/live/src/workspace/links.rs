@@ -105,7 +105,7 @@ impl Workspace {
                 matches!(link.relation.kind, RelationKind::Wikilink | RelationKind::Markdown);
             let Some(object) = link.target.id else { continue };
             let is_there = link.target.state == TargetState::Found;
-            let is_known = journal.state().index().get(&object).is_some();
+            let is_known = journal.state().subject(&object).is_some();
             if !is_link || !is_there || is_known || !met.insert(object.clone()) {
                 continue;
             }

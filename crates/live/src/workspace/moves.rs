@@ -186,7 +186,7 @@ impl Workspace {
         }
         for file in self.standing_files(journal) {
             for origin in journal.state().files().origins(&file).to_vec() {
-                let is_known = journal.state().index().get(&origin).is_some();
+                let is_known = journal.state().subject(&origin).is_some();
                 let location =
                     if is_known { None } else { self.disk.location_of(journal, &origin)? };
                 let Some(location) = location else { continue };

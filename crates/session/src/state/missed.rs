@@ -134,7 +134,7 @@ impl Session {
         ranges: &[LineRange],
     ) -> Vec<LineRange> {
         let Among { object, version: among } = among;
-        let latest = self.index.get(object).map(|entry| &entry.subject);
+        let latest = self.subject(object);
         if let Some(Subject::File { .. }) = latest {
             return self.files.lines_known(object, version, ranges, among);
         }
