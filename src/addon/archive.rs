@@ -3,14 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use napi::Env;
-use napi::bindgen_prelude::Function;
 use napi_derive::napi;
 
 use super::argument::{Given, Maybe};
-use super::blocking::{Answer, Promised, answering, blocking};
+use super::blocking::{Answer, OnWorker, Promised, blocking};
 use super::maintenance::Maintenance;
-use super::progress::{listener, told};
+use super::progress::{Listener, told};
 use base::object::ObjectId;
 use redact;
 use store::{ArchiveScope, ExportOptions, ImportOptions};
@@ -81,18 +79,14 @@ impl Maintenance {
     /// damaged.
     #[napi(
         ts_args_type = "options: ExportArchiveOptions, onProgress?: (progress: StoreProgress) => void",
-        ts_return_type = "Promise<ExportedArchive>",
-        catch_unwind
+        ts_return_type = "Promise<ExportedArchive>"
     )]
     pub fn export_archive(
         &self,
-        env: Env,
         options: Given<ExportArchiveOptions>,
-        on_progress: Maybe<Function<'_, Answer, ()>>,
-    ) -> napi::Result<Promised<Answer>> {
-        let core = self.core.clone();
-        let listener = listener(env, on_progress)?;
-        Ok(answering(move || {
+        on_progress: Maybe<Listener>,
+    ) -> Promised<Answer> {
+        self.answer(move |Self { core, .. }| {
             let options = options.named("options")?;
             let path = PathBuf::from(&options.path);
             let options = ExportOptions {
@@ -103,8 +97,8 @@ impl Maintenance {
                 redact: options.redact.unwrap_or_default(),
                 compress: options.compress.unwrap_or_else(|| ExportOptions::compresses(&path)),
             };
-            core.export_archive_file(&path, &options, &mut told(listener))
-        }))
+            core.export_archive_file(&path, &options, &mut told(on_progress)?)
+        })
     }
 
     /// Copies the whole store into a file that only its user may read, as it is at one moment, and checks the copy before it is put in
@@ -113,8 +107,7 @@ impl Maintenance {
     /// Rejects with `INVALID_ARGUMENT`, `NOT_PRIVATE`, `FILE`, `NO_SPACE`, `CLOSED`, and with `STORE_CORRUPT` if the store is damaged.
     #[napi(ts_args_type = "path: string", ts_return_type = "Promise<Backup>")]
     pub fn backup(&self, path: Given<String>) -> Promised<Answer> {
-        let core = self.core.clone();
-        answering(move || core.backup(Path::new(&path.named("path")?)))
+        self.answer(move |Self { core, .. }| core.backup(Path::new(&path.named("path")?)))
     }
 
     /// Imports the versions of an archive that the store does not have. The whole archive is checked first; if a line is wrong,
@@ -128,19 +121,14 @@ impl Maintenance {
     /// Rejects with `MALFORMED_ARCHIVE`, `ARCHIVE_EXPANDS`, `INVALID_ARGUMENT`, `FILE`, `CONFLICT`, `NO_SPACE`, `CLOSED`.
     #[napi(
         ts_args_type = "options: ImportArchiveOptions, onProgress?: (progress: StoreProgress) => void",
-        ts_return_type = "Promise<ImportedArchive>",
-        catch_unwind
+        ts_return_type = "Promise<ImportedArchive>"
     )]
     pub fn import_archive(
         &self,
-        env: Env,
         options: Given<ImportArchiveOptions>,
-        on_progress: Maybe<Function<'_, Answer, ()>>,
-    ) -> napi::Result<Promised<Answer>> {
-        let core = self.core.clone();
-        let settings = Arc::clone(&self.settings);
-        let listener = listener(env, on_progress)?;
-        Ok(answering(move || {
+        on_progress: Maybe<Listener>,
+    ) -> Promised<Answer> {
+        self.answer(move |Self { core, settings }| {
             let options = options.named("options")?;
             let path = PathBuf::from(&options.path);
             let default = ImportOptions::default();
@@ -153,7 +141,7 @@ impl Maintenance {
                 is_own: false,
                 keeps_files: true,
             };
-            core.import_archive_file(&path, &options, &mut told(listener))
-        }))
+            core.import_archive_file(&path, &options, &mut told(on_progress)?)
+        })
     }
 }

@@ -37,6 +37,27 @@ pub fn answering<T: Serialize>(
     blocking(move || Answer::of(&work()?))
 }
 
+/// What methods work with on a worker thread: a clone of it goes there.
+pub(super) trait OnWorker: Clone + Send + 'static {
+    /// Does work, see [`blocking`].
+    fn with<T: Send + 'static + ToNapiValue + TypeName>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T> + Send + 'static,
+    ) -> Promised<T> {
+        let own = self.clone();
+        blocking(move || work(&own))
+    }
+
+    /// As [`Self::with`], with the result as an [`Answer`].
+    fn answer<T: Serialize>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T> + Send + 'static,
+    ) -> Promised<Answer> {
+        let own = self.clone();
+        answering(move || work(&own))
+    }
+}
+
 impl<T: Send + 'static + ToNapiValue + TypeName> Task for Blocking<T> {
     type Output = T;
     type JsValue = T;

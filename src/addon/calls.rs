@@ -4,7 +4,7 @@ use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::{Given, Maybe};
-use super::blocking::{Answer, Promised, answering};
+use super::blocking::{Answer, OnWorker, Promised};
 use super::recorded::recorded;
 use super::store::Store;
 use base::error::{Error, Result};
@@ -63,11 +63,10 @@ impl Store {
         session: Given<String>,
         options: Maybe<CallOptions>,
     ) -> Promised<Answer> {
-        let store = self.core.clone();
-        answering(move || {
-            let session = find_session(&store, &session.named("session")?)?;
+        self.answer(move |Self { core: store, .. }| {
+            let session = find_session(store, &session.named("session")?)?;
             let options = options.or_default("options")?;
-            inspected(&store, &session, options.call).map(|call| recorded(&call))
+            inspected(store, &session, options.call).map(|call| recorded(&call))
         })
     }
 
@@ -83,13 +82,12 @@ impl Store {
         session: Given<String>,
         options: Maybe<ComparisonOptions>,
     ) -> Promised<Answer> {
-        let store = self.core.clone();
-        answering(move || {
-            let session = find_session(&store, &session.named("session")?)?;
+        self.answer(move |Self { core: store, .. }| {
+            let session = find_session(store, &session.named("session")?)?;
             let options = options.or_default("options")?;
             let against = against(options.against.as_deref())?;
-            let number = numbered(&store, &session, options.call)?;
-            inspect_beside(&store, &session, number, against).map(|beside| compared(&beside))
+            let number = numbered(store, &session, options.call)?;
+            inspect_beside(store, &session, number, against).map(|beside| compared(&beside))
         })
     }
 
@@ -108,16 +106,15 @@ impl Store {
         session: Given<String>,
         options: Given<CallRange>,
     ) -> Promised<Answer> {
-        let store = self.core.clone();
-        answering(move || {
-            let session = find_session(&store, &session.named("session")?)?;
+        self.answer(move |Self { core: store, .. }| {
+            let session = find_session(store, &session.named("session")?)?;
             let CallRange { from, count } = options.named("options")?;
             if count > MOST_CALLS {
                 let must = format!("is {count}; it must be at most {MOST_CALLS}");
                 return Err(Error::argument("options.count", must));
             }
             let numbers = u64::from(from)..u64::from(from) + u64::from(count);
-            let calls = inspect_calls(&store, &session, numbers)?;
+            let calls = inspect_calls(store, &session, numbers)?;
             Ok(calls.into_iter().map(beside_both).collect::<Vec<_>>())
         })
     }
@@ -135,11 +132,10 @@ impl Store {
         from: Given<u32>,
         to: Given<u32>,
     ) -> Promised<Answer> {
-        let store = self.core.clone();
-        answering(move || {
-            let session = find_session(&store, &session.named("session")?)?;
-            let from = inspected(&store, &session, Some(from.named("from")?))?;
-            let to = inspected(&store, &session, Some(to.named("to")?))?;
+        self.answer(move |Self { core: store, .. }| {
+            let session = find_session(store, &session.named("session")?)?;
+            let from = inspected(store, &session, Some(from.named("from")?))?;
+            let to = inspected(store, &session, Some(to.named("to")?))?;
             Ok(changed(&compare_calls(&from.messages, &to.messages)))
         })
     }

@@ -2,15 +2,13 @@
 
 use std::path::Path;
 
-use napi::Env;
-use napi::bindgen_prelude::Function;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::{Given, Maybe};
-use super::blocking::{Answer, Promised, answering, blocking};
+use super::blocking::{Answer, OnWorker, Promised, answering, blocking};
 use super::maintenance::Maintenance;
-use super::progress::{listener, told};
+use super::progress::{Listener, told};
 use store::doctor;
 
 /// Checks the store at `path` as `Maintenance.doctor` does, and changes nothing. A store that is too damaged for `openStore`
@@ -24,21 +22,18 @@ use store::doctor;
 /// `onProgress` is called with the number of contents, versions and objects checked.
 #[napi(
     ts_args_type = "path: string, deep?: boolean | undefined | null, onProgress?: (progress: StoreProgress) => void",
-    ts_return_type = "Promise<DoctorReport>",
-    catch_unwind
+    ts_return_type = "Promise<DoctorReport>"
 )]
 pub fn doctor(
-    env: Env,
     path: Given<String>,
     deep: Maybe<bool>,
-    on_progress: Maybe<Function<'_, Answer, ()>>,
-) -> napi::Result<Promised<Answer>> {
-    let listener = listener(env, on_progress)?;
-    Ok(answering(move || {
+    on_progress: Maybe<Listener>,
+) -> Promised<Answer> {
+    answering(move || {
         let deep = deep.named("deep")?.unwrap_or(true);
         let path = path.named("path")?;
-        doctor::check_file(Path::new(&path), deep, &mut told(listener)).map(|it| reported(&it))
-    }))
+        doctor::check_file(Path::new(&path), deep, &mut told(on_progress)?).map(|it| reported(&it))
+    })
 }
 
 /// Renames a damaged store, with the files that belong to it, to `NAME.corrupt-N`, and resolves to its new path. The next
@@ -68,8 +63,7 @@ impl Maintenance {
     /// Rejects with `CLOSED`.
     #[napi(ts_return_type = "Promise<DoctorReport>")]
     pub fn doctor(&self) -> Promised<Answer> {
-        let core = self.core.clone();
-        answering(move || doctor::check(&core).map(|report| reported(&report)))
+        self.answer(move |Self { core, .. }| doctor::check(core).map(|report| reported(&report)))
     }
 }
 

@@ -3,7 +3,7 @@
 use napi_derive::napi;
 
 use super::argument::{Given, Maybe};
-use super::blocking::{Answer, Promised, answering, present};
+use super::blocking::{Answer, OnWorker, Promised, present};
 use super::maintenance::Maintenance;
 use base::object::{ObjectId, ObjectType, Timestamp, TxId};
 use serde_json::{Value, json};
@@ -42,8 +42,7 @@ impl Maintenance {
         ts_return_type = "Promise<ForgetReport>"
     )]
     pub fn forget(&self, target: Given<String>, options: Maybe<ForgetOptions>) -> Promised<Answer> {
-        let core = self.core.clone();
-        answering(move || {
+        self.answer(move |Self { core, .. }| {
             let target = ObjectId::new(target.named("target")?);
             let options = options.or_default("options")?;
             let default = store::ForgetOptions::default();
@@ -65,8 +64,7 @@ impl Maintenance {
         ts_return_type = "Promise<Garbage>"
     )]
     pub fn gc(&self, options: Maybe<GcOptions>) -> Promised<Answer> {
-        let core = self.core.clone();
-        answering(move || {
+        self.answer(move |Self { core, .. }| {
             let options = options.or_default("options")?;
             core.gc(options.dry_run.unwrap_or(true))
         })
@@ -75,8 +73,7 @@ impl Maintenance {
     /// Counts objects and measures the file. Reads every page of it.
     #[napi(ts_return_type = "Promise<StoreStats>")]
     pub fn stats(&self) -> Promised<Answer> {
-        let core = self.core.clone();
-        answering(move || core.stats().map(|stats| store_stats(&stats)))
+        self.answer(move |Self { core, .. }| core.stats().map(|stats| store_stats(&stats)))
     }
 }
 

@@ -4,8 +4,7 @@ use napi_derive::napi;
 use serde_json::{Map, Value, json};
 
 use super::argument::{Given, Json, Maybe};
-use super::blocking::{Answer, Promised, answering, present};
-use super::names::Names;
+use super::blocking::{Answer, OnWorker, Promised, present};
 use super::query::as_of;
 use super::relation::{object_links, place, written};
 use super::store::Store;
@@ -88,12 +87,11 @@ impl Store {
         ts_return_type = "Promise<ObjectLink[]>"
     )]
     pub fn links(&self, name: Given<String>, options: Maybe<LinksOptions>) -> Promised<Answer> {
-        let names = self.names();
-        answering(move || {
+        self.answer(move |store| {
             let name = name.named("name")?;
             let LinksOptions { at, cwd } = options.or_default("options")?;
-            with_graph(&names, cwd, at, |graph, place| {
-                let id = place.find(&names.store, &name)?.id;
+            with_graph(store, cwd, at, |graph, place| {
+                let id = place.find(&store.core, &name)?.id;
                 Ok(object_links(&graph.links(&id)?))
             })
         })
@@ -111,13 +109,12 @@ impl Store {
         name: Given<String>,
         options: Maybe<BacklinksOptions>,
     ) -> Promised<Answer> {
-        let names = self.names();
-        answering(move || {
+        self.answer(move |store| {
             let name = name.named("name")?;
             let BacklinksOptions { at, cwd, part } = options.or_default("options")?;
             let part = part.map(|part| part_of(&part)).transpose()?;
-            with_graph(&names, cwd, at, |graph, place| {
-                let id = place.find(&names.store, &name)?.id;
+            with_graph(store, cwd, at, |graph, place| {
+                let id = place.find(&store.core, &name)?.id;
                 Ok(object_links(&graph.backlinks(&id, part.as_ref())?))
             })
         })
@@ -134,13 +131,12 @@ impl Store {
         names: Given<Vec<String>>,
         options: Maybe<LinksOptions>,
     ) -> Promised<Answer> {
-        let known = self.names();
-        answering(move || {
+        self.answer(move |store| {
             let names = names.named("names")?;
             let LinksOptions { at, cwd } = options.or_default("options")?;
-            with_graph(&known, cwd, at, |graph, place| {
+            with_graph(store, cwd, at, |graph, place| {
                 let related = |name: &String| {
-                    let id = place.find(&known.store, name)?.id;
+                    let id = place.find(&store.core, name)?.id;
                     let links = object_links(&graph.links(&id)?);
                     let backlinks = object_links(&graph.backlinks(&id, None)?);
                     Ok(json!({ "links": links, "backlinks": backlinks }))
@@ -155,12 +151,11 @@ impl Store {
     /// Targets that are missing, forgotten or unresolved are listed too.
     #[napi(ts_args_type = "options: ExpandOptions", ts_return_type = "Promise<Expanded>")]
     pub fn expand(&self, options: Given<ExpandOptions>) -> Promised<Answer> {
-        let names = self.names();
-        answering(move || {
+        self.answer(move |store| {
             let mut options = options.named("options")?;
             let (at, cwd) = (options.at.take(), options.cwd.take());
-            with_graph(&names, cwd, at, |graph, place| {
-                let expansion = expansion(options, |name| Ok(place.find(&names.store, name)?.id))?;
+            with_graph(store, cwd, at, |graph, place| {
+                let expansion = expansion(options, |name| Ok(place.find(&store.core, name)?.id))?;
                 let graph::Expanded { nodes, more } = graph.expand(&expansion)?;
                 let nodes: Vec<Value> = nodes.into_iter().map(expanded_node).collect();
                 Ok(json!({ "nodes": nodes, "more": more }))
@@ -170,17 +165,17 @@ impl Store {
 }
 
 fn with_graph<T>(
-    names: &Names,
+    store: &Store,
     cwd: Option<String>,
     at: Option<At>,
     ask: impl FnOnce(&Graph<'_>, &PathPlace) -> Result<T>,
 ) -> Result<T> {
     let at = as_of(at)?;
-    let place = names.place(cwd)?;
+    let place = store.place(cwd)?;
     let exists = |filesystem_id: &str, path: &str| place.files.exists(filesystem_id, path);
-    let sessions = SessionNames::new(&names.store);
+    let sessions = SessionNames::new(&store.core);
     let meant = |session: &ObjectId, name: &str, at| sessions.meant(session, name, at);
-    ask(&Graph::open(&names.store, at, &exists)?.with_sessions(&meant), &place)
+    ask(&Graph::open(&store.core, at, &exists)?.with_sessions(&meant), &place)
 }
 
 fn expansion(options: ExpandOptions, find: impl Fn(&str) -> Result<ObjectId>) -> Result<Expansion> {

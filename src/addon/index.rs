@@ -1,16 +1,13 @@
 //! Indexing files: `Store.index`.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use napi::Env;
-use napi::bindgen_prelude::Function;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::{Given, Maybe};
-use super::blocking::{Answer, Promised, answering};
-use super::progress::{Listener, listener, tell};
+use super::blocking::{Answer, OnWorker, Promised};
+use super::progress::{Listener, tell};
 use super::store::Store;
 use base::path::absolute_path;
 use memory::StoreAccess;
@@ -41,42 +38,38 @@ impl Store {
     /// committed before an error stay.
     #[napi(
         ts_args_type = "paths: string[], options?: IndexOptions, onProgress?: (files: number) => void",
-        ts_return_type = "Promise<IndexReport>",
-        catch_unwind
+        ts_return_type = "Promise<IndexReport>"
     )]
     pub fn index(
         &self,
-        env: Env,
         paths: Given<Vec<String>>,
         options: Maybe<IndexOptions>,
-        on_progress: Maybe<Function<'_, Answer, ()>>,
-    ) -> napi::Result<Promised<Answer>> {
-        let names = self.names();
-        let settings = Arc::clone(&self.settings);
-        let listener = listener(env, on_progress)?;
-        Ok(answering(move || {
+        on_progress: Maybe<Listener>,
+    ) -> Promised<Answer> {
+        self.answer(move |store| {
             let options = options.or_default("options")?;
-            let place = names.place(options.cwd)?;
+            let listener = on_progress.named("onProgress")?;
+            let place = store.place(options.cwd)?;
             let paths: Vec<PathBuf> =
                 paths.named("paths")?.iter().map(|path| absolute_path(path, &place.cwd)).collect();
             let options = source::IndexOptions {
                 files: place.files,
                 all: options.all.unwrap_or(false),
-                max_text_bytes: settings.max_text_bytes,
-                exclude: settings.excluded()?,
+                max_text_bytes: store.settings.max_text_bytes,
+                exclude: store.settings.excluded()?,
             };
-            let report = source::index_paths(&names.store, &paths, &options, throttled(listener))?;
+            let report = source::index_paths(&store.core, &paths, &options, throttled(listener))?;
             Ok(converted(&report))
-        }))
+        })
     }
 }
 
 impl Store {
     /// How memory puts its files into the store.
     pub(super) fn access(&self) -> StoreAccess {
-        let (names, settings) = (self.names(), Arc::clone(&self.settings));
+        let store = self.clone();
         StoreAccess::new(self.core.clone(), move || {
-            let files = names.place(None)?.files;
+            let (files, settings) = (store.place(None)?.files, &store.settings);
             let (max_text_bytes, exclude) = (settings.max_text_bytes, settings.excluded()?);
             Ok(source::IndexOptions { files, all: false, max_text_bytes, exclude })
         })

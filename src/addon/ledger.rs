@@ -3,7 +3,7 @@
 use napi_derive::napi;
 
 use super::argument::Given;
-use super::blocking::{Answer, Promised, answering};
+use super::blocking::{Answer, OnWorker, Promised};
 use super::session::Session;
 use super::store::Store;
 use base::error::{Error, Result};
@@ -54,10 +54,9 @@ impl Store {
     /// `session`: as in `recordedCall`. Rejects as `ledger`.
     #[napi(ts_args_type = "session: string", ts_return_type = "Promise<SessionBill>")]
     pub fn bill(&self, session: Given<String>) -> Promised<Answer> {
-        let store = self.core.clone();
-        answering(move || {
-            let session = live::find_session(&store, &session.named("session")?)?;
-            live::bill_of(&store, &session)
+        self.answer(move |Self { core: store, .. }| {
+            let session = live::find_session(store, &session.named("session")?)?;
+            live::bill_of(store, &session)
         })
     }
 
@@ -66,10 +65,9 @@ impl Store {
     /// `session`: as in `recordedCall`. Rejects with `UNKNOWN_NAME`, `AMBIGUOUS_NAME` and `FORGOTTEN`.
     #[napi(ts_args_type = "session: string", ts_return_type = "Promise<Ledger>")]
     pub fn ledger(&self, session: Given<String>) -> Promised<Answer> {
-        let store = self.core.clone();
-        answering(move || {
-            let session = live::find_session(&store, &session.named("session")?)?;
-            live::statement(&store, &session)
+        self.answer(move |Self { core: store, .. }| {
+            let session = live::find_session(store, &session.named("session")?)?;
+            live::statement(store, &session)
         })
     }
 }

@@ -5,15 +5,19 @@ use std::sync::Arc;
 
 use napi_derive::napi;
 
+use super::blocking::OnWorker;
 use super::store::Store;
 use config::Settings;
 
 /// Maintenance of a store: checks, archives, forgetting, garbage collection, statistics. See `Store.maintenance`.
 #[napi]
+#[derive(Clone)]
 pub struct Maintenance {
     pub(super) core: store::Store,
     pub(super) settings: Arc<Settings>,
 }
+
+impl OnWorker for Maintenance {}
 
 #[napi]
 impl Store {

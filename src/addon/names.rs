@@ -1,18 +1,16 @@
 //! Names of objects: `find`, `name`, `unname`, and resolving a name on a worker thread.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use napi_derive::napi;
 
 use super::argument::{Given, Maybe};
-use super::blocking::{Promised, blocking};
+use super::blocking::{OnWorker, Promised};
 use super::settings::own_filesystem;
 use super::store::Store;
 use super::version::{At, selector};
 use base::error::{Error, Result};
 use base::object::{Nickname, Reading};
-use config::Settings;
 use source::{Namespace, PathPlace};
 
 /// How to read a name.
@@ -35,20 +33,7 @@ pub struct ReadOptions {
     pub cwd: Option<String>,
 }
 
-/// A store, and everything needed to resolve names in it.
-#[derive(Clone)]
-pub(super) struct Names {
-    pub(super) store: store::Store,
-    settings: Arc<Settings>,
-}
-
 impl Store {
-    pub(super) fn names(&self) -> Names {
-        Names { store: self.core.clone(), settings: Arc::clone(&self.settings) }
-    }
-}
-
-impl Names {
     /// The version that a name selects.
     pub(super) fn version(&self, name: &str, options: ReadOptions) -> Result<store::Version> {
         self.part(name, options).map(|(version, _)| version)
@@ -61,7 +46,7 @@ impl Names {
         options: ReadOptions,
     ) -> Result<(store::Version, Option<String>)> {
         let at = selector("at", options.at)?;
-        self.place(options.cwd)?.version(&self.store, name, at)
+        self.place(options.cwd)?.version(&self.core, name, at)
     }
 
     /// The folder and filesystem to which relative paths refer.
@@ -74,7 +59,7 @@ impl Names {
             let problem = format!("`{}` is not an absolute path", cwd.display());
             return Err(Error::argument("cwd", problem));
         }
-        let own = own_filesystem(&self.settings, &self.store)?;
+        let own = own_filesystem(&self.settings, &self.core)?;
         let files = Namespace::of_client(&own.id, &self.settings.mounts)?;
         Ok(PathPlace { files: if own.is_container { files.in_container() } else { files }, cwd })
     }
@@ -92,10 +77,9 @@ impl Store {
         ts_return_type = "Promise<string>"
     )]
     pub fn find(&self, name: Given<String>, options: Maybe<NameOptions>) -> Promised<String> {
-        let names = self.names();
-        blocking(move || {
+        self.with(move |store| {
             let options = options.or_default("options")?;
-            let found = names.place(options.cwd)?.find(&names.store, &name.named("name")?)?;
+            let found = store.place(options.cwd)?.find(&store.core, &name.named("name")?)?;
             Ok(found.id.to_string())
         })
     }
@@ -107,8 +91,7 @@ impl Store {
     /// session gave no such handle, and as `recordedCall` for the session.
     #[napi(ts_args_type = "session: string, handle: string", ts_return_type = "Promise<string>")]
     pub fn find_handle(&self, session: Given<String>, handle: Given<String>) -> Promised<String> {
-        let store = self.core.clone();
-        blocking(move || {
+        self.with(move |Self { core: store, .. }| {
             let text = handle.named("handle")?;
             let form = || Error::argument("handle", format!("is `{text}`; it must be like `t17`"));
             let read = |text: &str| {
@@ -119,8 +102,8 @@ impl Store {
             // The line of a fold begins with the calls that it stands for: `[t31-t44] s2 · …`.
             let found = read(&text).or_else(|| text.split_whitespace().find_map(read));
             let (handle, version, lines) = found.ok_or_else(form)?;
-            let session = live::find_session(&store, &session.named("session")?)?;
-            let id = live::find_handle(&store, &session, handle)?;
+            let session = live::find_session(store, &session.named("session")?)?;
+            let id = live::find_handle(store, &session, handle)?;
             let lines = lines.map_or_else(String::new, |lines| format!(":{lines}"));
             Ok(format!("{id}{version}{lines}"))
         })
@@ -140,12 +123,11 @@ impl Store {
         nickname: Given<String>,
         options: Maybe<NameOptions>,
     ) -> Promised<String> {
-        let names = self.names();
-        blocking(move || {
+        self.with(move |store| {
             let options = options.or_default("options")?;
             let nickname = Nickname::parse(&nickname.named("nickname")?)?;
-            let found = names.place(options.cwd)?.find(&names.store, &name.named("name")?)?;
-            let mut transaction = names.store.begin();
+            let found = store.place(options.cwd)?.find(&store.core, &name.named("name")?)?;
+            let mut transaction = store.core.begin();
             transaction.name(nickname, Some(found.id.clone()));
             transaction.commit()?;
             Ok(found.id.to_string())
@@ -157,7 +139,8 @@ impl Store {
     /// Rejects with `UNKNOWN_NAME` if no object has it.
     #[napi(ts_args_type = "nickname: string", ts_return_type = "Promise<string>")]
     pub fn unname(&self, nickname: Given<String>) -> Promised<String> {
-        let store = self.core.clone();
-        blocking(move || Ok(store.unname(&nickname.named("nickname")?)?.to_string()))
+        self.with(move |Self { core: store, .. }| {
+            Ok(store.unname(&nickname.named("nickname")?)?.to_string())
+        })
     }
 }

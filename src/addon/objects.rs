@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::argument::{Given, Json, Maybe};
-use super::blocking::{Answer, Promised, answering, blocking};
+use super::blocking::{Answer, OnWorker, Promised};
 use super::names::{NameOptions, ReadOptions};
 use super::store::Store;
 use super::version::{At, all_described, described, selector};
@@ -120,10 +120,9 @@ impl Store {
     /// forgotten, `INVALID_ARGUMENT`, and with what the store reports.
     #[napi(ts_args_type = "version: PutOptions", ts_return_type = "Promise<PutResult>")]
     pub fn put(&self, version: Given<PutOptions>) -> Promised<Answer> {
-        let store = self.core.clone();
-        answering(move || {
+        self.answer(move |Self { core: store, .. }| {
             let (written, version) = store.write(new_version(version.named("version")?)?)?;
-            Ok(json!({ "written": written, "version": described(&store, &version)? }))
+            Ok(json!({ "written": written, "version": described(store, &version)? }))
         })
     }
 
@@ -136,11 +135,10 @@ impl Store {
         ts_return_type = "Promise<Version>"
     )]
     pub fn get(&self, name: Given<String>, options: Maybe<ReadOptions>) -> Promised<Answer> {
-        let names = self.names();
-        answering(move || {
+        self.answer(move |store| {
             let options = options.or_default("options")?;
-            let version = names.version(&name.named("name")?, options)?;
-            described(&names.store, &version)
+            let version = store.version(&name.named("name")?, options)?;
+            described(&store.core, &version)
         })
     }
 
@@ -158,11 +156,10 @@ impl Store {
         name: Given<String>,
         options: Maybe<ContentOptions>,
     ) -> Promised<Option<String>> {
-        let names = self.names();
-        blocking(move || {
+        self.with(move |store| {
             let ContentOptions { at, cwd, field, lines } = options.or_default("options")?;
-            let (version, of_name) = names.part(&name.named("name")?, ReadOptions { at, cwd })?;
-            let text = live::text_of(&names.store, &version, field.as_deref())?;
+            let (version, of_name) = store.part(&name.named("name")?, ReadOptions { at, cwd })?;
+            let text = live::text_of(&store.core, &version, field.as_deref())?;
             let (Some(text), Some(lines)) = (&text, lines.or(of_name)) else { return Ok(text) };
             let picked = Picked::parse(&lines, text)?;
             if picked.ranges.is_empty() {
@@ -187,8 +184,7 @@ impl Store {
         name: Given<String>,
         options: Maybe<ItemsOptions>,
     ) -> Promised<Vec<String>> {
-        let names = self.names();
-        blocking(move || {
+        self.with(move |store| {
             let ItemsOptions { at, cwd, from, to, lines } = options.or_default("options")?;
             let position = |name, given: Option<i64>, default| match given.map(u64::try_from) {
                 None => Ok(default),
@@ -196,9 +192,9 @@ impl Store {
                 Some(Err(_)) => Err(Error::argument(name, "is below 0")),
             };
             let range = position("from", from, 0)?..position("to", to, u64::MAX)?;
-            let (version, of_name) = names.part(&name.named("name")?, ReadOptions { at, cwd })?;
+            let (version, of_name) = store.part(&name.named("name")?, ReadOptions { at, cwd })?;
             let items =
-                |range| names.store.items(&version.envelope.id, AsOf::Tx(version.tx_id), range);
+                |range| store.core.items(&version.envelope.id, AsOf::Tx(version.tx_id), range);
             let Some(lines) = lines.or(of_name) else { return items(range) };
             let picked = Picked::among(&lines, version.item_count, &|_| "")?;
             if picked.ranges.is_empty() {
@@ -222,11 +218,10 @@ impl Store {
         ts_return_type = "Promise<Version[]>"
     )]
     pub fn history(&self, name: Given<String>, options: Maybe<NameOptions>) -> Promised<Answer> {
-        let names = self.names();
-        answering(move || {
+        self.answer(move |store| {
             let options = options.or_default("options")?;
-            let found = names.place(options.cwd)?.find(&names.store, &name.named("name")?)?;
-            all_described(&names.store, &names.store.lineage(&found.id)?)
+            let found = store.place(options.cwd)?.find(&store.core, &name.named("name")?)?;
+            all_described(&store.core, &store.core.lineage(&found.id)?)
         })
     }
 
@@ -238,23 +233,22 @@ impl Store {
         ts_return_type = "Promise<Difference>"
     )]
     pub fn diff(&self, name: Given<String>, options: Maybe<DiffOptions>) -> Promised<Answer> {
-        let names = self.names();
-        answering(move || {
+        self.answer(move |store| {
             let options = options.or_default("options")?;
-            let (place, name) = (names.place(options.cwd)?, name.named("name")?);
+            let (place, name) = (store.place(options.cwd)?, name.named("name")?);
             let (from, to) = (selector("from", options.from)?, selector("to", options.to)?);
             let (from, to) = match options.other {
                 Some(other) => (
-                    place.version(&names.store, &name, from)?.0,
-                    place.version(&names.store, &other, to)?.0,
+                    place.version(&store.core, &name, from)?.0,
+                    place.version(&store.core, &other, to)?.0,
                 ),
-                None => names.store.pair(&place.find(&names.store, &name)?.id, from, to)?,
+                None => store.core.pair(&place.find(&store.core, &name)?.id, from, to)?,
             };
             let context = options.context.map_or(DEFAULT_DIFF_CONTEXT, |lines| lines as usize);
-            let diff = names.store.diff(from, to, context)?;
+            let diff = store.core.diff(from, to, context)?;
             Ok(json!({
-                "from": described(&names.store, &diff.from)?,
-                "to": described(&names.store, &diff.to)?,
+                "from": described(&store.core, &diff.from)?,
+                "to": described(&store.core, &diff.to)?,
                 "added": diff.added,
                 "removed": diff.removed,
                 "unified": diff.unified,
@@ -273,15 +267,14 @@ impl Store {
         ts_return_type = "Promise<Version>"
     )]
     pub fn resolve(&self, reference: Given<Json>) -> Promised<Answer> {
-        let store = self.core.clone();
-        answering(move || {
+        self.answer(move |Self { core: store, .. }| {
             let given = reference.named("reference")?.0;
             let form = |_| Error::argument("reference", "has not the form of a reference");
             let version = match serde_json::from_value(given).map_err(form)? {
                 Resolvable::Item { object, version } => store.resolve_version(&object, &version)?,
                 Resolvable::Reference(reference) => store.resolve(&reference)?,
             };
-            described(&store, &version)
+            described(store, &version)
         })
     }
 
@@ -294,13 +287,12 @@ impl Store {
         /// Default of `limit`.
         const DEFAULT_LIMIT: u32 = 1_000;
 
-        let store = self.core.clone();
-        answering(move || {
+        self.answer(move |Self { core: store, .. }| {
             let ListOptions { after, limit } = options.or_default("options")?;
             let limit = limit.unwrap_or(DEFAULT_LIMIT) as usize;
             let after = after.map(ObjectId::new);
             let found = store.list(object_type(&kind.named("type")?)?, after.as_ref(), limit)?;
-            all_described(&store, &found)
+            all_described(store, &found)
         })
     }
 }

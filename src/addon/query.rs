@@ -3,7 +3,7 @@
 use napi_derive::napi;
 
 use super::argument::{Given, Maybe};
-use super::blocking::{Answer, Promised, answering};
+use super::blocking::{Answer, OnWorker, Promised};
 use super::objects::object_type;
 use super::store::Store;
 use super::version::{At, all_described, selector};
@@ -56,8 +56,7 @@ impl Store {
         ts_return_type = "Promise<Version[]>"
     )]
     pub fn query(&self, query: Given<String>, options: Maybe<QueryOptions>) -> Promised<Answer> {
-        let store = self.core.clone();
-        answering(move || {
+        self.answer(move |Self { core: store, .. }| {
             let options = options.or_default("options")?;
             let query = Query::parse(&query.named("query")?)?;
             let kind = options.kind.as_deref().map(object_type).transpose()?;
@@ -65,7 +64,7 @@ impl Store {
             let after = options.after.map(|last| (TxId(last.tx_id), ObjectId::new(last.id)));
             let query = query.newest_first(after.as_ref().map(|(tx_id, id)| (*tx_id, id)))?;
             let query = Query { at: as_of(options.at)?, ..query };
-            all_described(&store, &store.query(&query)?)
+            all_described(store, &store.query(&query)?)
         })
     }
 }

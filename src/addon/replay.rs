@@ -7,7 +7,7 @@ use napi_derive::napi;
 use serde_json::Value;
 
 use super::argument::{Given, Json, Maybe};
-use super::blocking::{Answer, Promised, answering};
+use super::blocking::{Answer, OnWorker, Promised, answering};
 use super::settings::settings_from;
 use super::store::Store;
 use base::error::{Error, Result};
@@ -116,11 +116,10 @@ impl Store {
         session: Given<String>,
         options: Maybe<ReplayOptions>,
     ) -> Promised<Answer> {
-        let store = self.core.clone();
-        answering(move || {
-            let session = live::find_session(&store, &session.named("session")?)?;
+        self.answer(move |Self { core: store, .. }| {
+            let session = live::find_session(store, &session.named("session")?)?;
             let options = options.or_default("options")?;
-            let chat = live::stored_chat(&store, &session)?;
+            let chat = live::stored_chat(store, &session)?;
             replayed(options, chat.prompt, || {
                 Ok(Transcript::of_messages(session.as_str(), &chat.cwd, &chat.messages))
             })

@@ -7,7 +7,7 @@ use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::{Given, Maybe};
-use super::blocking::{Answer, Promised, answering};
+use super::blocking::{Answer, OnWorker, Promised};
 use super::objects::object_type;
 use super::store::Store;
 use base::error::{Error, Result};
@@ -48,8 +48,7 @@ impl Store {
         ts_return_type = "Promise<SearchResults>"
     )]
     pub fn search(&self, text: Given<String>, options: Maybe<SearchOptions>) -> Promised<Answer> {
-        let store = self.core.clone();
-        answering(move || {
+        self.answer(move |Self { core: store, .. }| {
             let options = options.or_default("options")?;
             let query = search_query(text.named("text")?, options)?;
             store.search(&query).map(|results| found(&results))

@@ -1,12 +1,10 @@
 //! Listing and finding the sessions of a store.
 
-use std::sync::Arc;
-
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::{Given, Maybe};
-use super::blocking::{Answer, Promised, answering, blocking};
+use super::blocking::{Answer, OnWorker, Promised};
 use super::store::Store;
 use super::version::machine_of;
 use base::object::TxId;
@@ -30,13 +28,12 @@ impl Store {
         ts_return_type = "Promise<SessionInfo[]>"
     )]
     pub fn sessions(&self, options: Maybe<SessionsOptions>) -> Promised<Answer> {
-        let (store, settings) = (self.core.clone(), Arc::clone(&self.settings));
-        answering(move || {
+        self.answer(move |Self { core: store, settings, .. }| {
             let limit = options.or_default("options")?.limit;
             let limit = limit.map_or(usize::MAX, |limit| limit as usize);
-            let sent = xtdb::sent_until(&store, &settings);
-            let info = |session| info(&store, session, sent);
-            Ok(live::sessions(&store, limit)?.iter().map(info).collect::<Vec<_>>())
+            let sent = xtdb::sent_until(store, settings);
+            let info = |session| info(store, session, sent);
+            Ok(live::sessions(store, limit)?.iter().map(info).collect::<Vec<_>>())
         })
     }
 
@@ -47,8 +44,9 @@ impl Store {
     /// Rejects with `UNKNOWN_NAME`, with `AMBIGUOUS_NAME`, whose `candidates` are the first 8 matches, and with `FORGOTTEN`.
     #[napi(ts_args_type = "name: string", ts_return_type = "Promise<string>")]
     pub fn find_session(&self, name: Given<String>) -> Promised<String> {
-        let store = self.core.clone();
-        blocking(move || Ok(live::find_session(&store, &name.named("name")?)?.to_string()))
+        self.with(move |Self { core: store, .. }| {
+            Ok(live::find_session(store, &name.named("name")?)?.to_string())
+        })
     }
 }
 

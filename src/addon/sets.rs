@@ -5,7 +5,7 @@ use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::{Given, Maybe};
-use super::blocking::{Answer, Promised, answering, present};
+use super::blocking::{Answer, OnWorker, Promised, present};
 use super::names::ReadOptions;
 use super::query::as_of;
 use super::session::Session;
@@ -30,11 +30,10 @@ impl Store {
         session: Given<String>,
         options: Maybe<ReadOptions>,
     ) -> Promised<Answer> {
-        let store = self.core.clone();
-        answering(move || {
+        self.answer(move |Self { core: store, .. }| {
             let at = as_of(options.or_default("options")?.at)?;
-            let id = live::find_session(&store, &session.named("session")?)?;
-            let (version, state) = live::session_at(&store, &id, at)?;
+            let id = live::find_session(store, &session.named("session")?)?;
+            let (version, state) = live::session_at(store, &id, at)?;
             Ok(document(&version, &state))
         })
     }

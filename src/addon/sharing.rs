@@ -5,14 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use napi::Env;
-use napi::bindgen_prelude::Function;
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::{Given, Maybe};
-use super::blocking::{Answer, Promised, answering, blocking};
-use super::progress::{self, Listener, listener};
+use super::blocking::{Answer, OnWorker, Promised, answering};
+use super::progress::{self, Listener};
 use super::sessions::shared_session;
 use super::store::Store;
 use base::error::{Error, Result};
@@ -52,11 +50,14 @@ pub struct MigrationPlace {
 
 /// A store in XTDB that several machines share, beside a store of one's own. Nothing reaches the network before a method that says so.
 #[napi]
+#[derive(Clone)]
 pub struct SharedStore {
     core: Arc<Sharing>,
     options: XtdbOptions,
     local: store::Store,
 }
+
+impl OnWorker for SharedStore {}
 
 #[napi]
 impl Store {
@@ -69,15 +70,14 @@ impl Store {
         ts_return_type = "Promise<SharedStore>"
     )]
     pub fn shared(&self, options: Maybe<SharedStoreOptions>) -> Promised<SharedStore> {
-        let (local, settings) = (self.core.clone(), Arc::clone(&self.settings));
-        blocking(move || {
+        self.with(move |Self { core: local, settings, .. }| {
             let given = options.or_default("options")?;
             let sessions = given.sessions.unwrap_or(settings.share_sessions);
-            let options = reached(given, &settings)?;
+            let options = reached(given, settings)?;
             let what =
-                SharingOptions { sessions, ..SharingOptions::of(&settings, options.clone())? };
+                SharingOptions { sessions, ..SharingOptions::of(settings, options.clone())? };
             let core = Sharing::new(local.clone(), what);
-            Ok(SharedStore { core: Arc::new(core), options, local })
+            Ok(SharedStore { core: Arc::new(core), options, local: local.clone() })
         })
     }
 }
@@ -89,8 +89,7 @@ impl SharedStore {
     /// Rejects with `CLOSED` and with what the store reports.
     #[napi(ts_return_type = "Promise<SharingStatus>")]
     pub fn status(&self) -> Promised<Answer> {
-        let core = Arc::clone(&self.core);
-        answering(move || core.status().map(|status| sharing_status(&status)))
+        self.answer(move |Self { core, .. }| core.status().map(|status| sharing_status(&status)))
     }
 
     /// The same, having asked the server. What is wrong with that is the `error` of the answer.
@@ -98,8 +97,7 @@ impl SharedStore {
     /// Rejects as `status`.
     #[napi(ts_return_type = "Promise<SharingStatus>")]
     pub fn look(&self) -> Promised<Answer> {
-        let core = Arc::clone(&self.core);
-        answering(move || core.look().map(|status| sharing_status(&status)))
+        self.answer(move |Self { core, .. }| core.look().map(|status| sharing_status(&status)))
     }
 
     /// Asks the server what it is, and for the time. Writes nothing there, and needs no database that is ours.
@@ -108,8 +106,7 @@ impl SharedStore {
     /// `NOT_PRIVATE` or `FILE` for the token's file.
     #[napi(ts_return_type = "Promise<SharedServer>")]
     pub fn server(&self) -> Promised<Answer> {
-        let options = self.options.clone();
-        answering(move || xtdb::examine_xtdb(&options))
+        self.answer(|Self { options, .. }| xtdb::examine_xtdb(options))
     }
 
     /// Sends what waits here: files, and sessions where they are shared. What the shared store has already is not sent again.
@@ -117,17 +114,10 @@ impl SharedStore {
     /// Rejects as `server`, with `XTDB_DOCUMENT`, and as `status`. What was sent before an error stays there.
     #[napi(
         ts_args_type = "onProgress?: (progress: SharingProgress) => void",
-        ts_return_type = "Promise<PushReport>",
-        catch_unwind
+        ts_return_type = "Promise<PushReport>"
     )]
-    pub fn push(
-        &self,
-        env: Env,
-        on_progress: Maybe<Function<'_, Answer, ()>>,
-    ) -> napi::Result<Promised<Answer>> {
-        let core = Arc::clone(&self.core);
-        let listener = listener(env, on_progress)?;
-        Ok(answering(move || core.push(&mut told(listener))))
+    pub fn push(&self, on_progress: Maybe<Listener>) -> Promised<Answer> {
+        self.answer(move |Self { core, .. }| core.push(&mut told(on_progress)?))
     }
 
     /// Fetches what others sent.
@@ -135,17 +125,10 @@ impl SharedStore {
     /// Rejects as `push`. What was fetched before an error stays here.
     #[napi(
         ts_args_type = "onProgress?: (progress: SharingProgress) => void",
-        ts_return_type = "Promise<PullReport>",
-        catch_unwind
+        ts_return_type = "Promise<PullReport>"
     )]
-    pub fn pull(
-        &self,
-        env: Env,
-        on_progress: Maybe<Function<'_, Answer, ()>>,
-    ) -> napi::Result<Promised<Answer>> {
-        let core = Arc::clone(&self.core);
-        let listener = listener(env, on_progress)?;
-        Ok(answering(move || core.pull(&mut told(listener))))
+    pub fn pull(&self, on_progress: Maybe<Listener>) -> Promised<Answer> {
+        self.answer(move |Self { core, .. }| core.pull(&mut told(on_progress)?))
     }
 
     /// Sends one session, whole, without what looks like a secret, whatever the settings say of sessions. `name`: as for
@@ -154,9 +137,8 @@ impl SharedStore {
     /// Rejects as `push`, and as `Store.findSession`.
     #[napi(ts_args_type = "name: string", ts_return_type = "Promise<PushReport>")]
     pub fn push_session(&self, name: Given<String>) -> Promised<Answer> {
-        let (core, local) = (Arc::clone(&self.core), self.local.clone());
-        answering(move || {
-            let id = live::find_session(&local, &name.named("name")?)?;
+        self.answer(move |Self { core, local, .. }| {
+            let id = live::find_session(local, &name.named("name")?)?;
             core.push_session(&id)
         })
     }
@@ -167,8 +149,7 @@ impl SharedStore {
     /// Rejects as `push`, and with `UNKNOWN_NAME` and `AMBIGUOUS_NAME`.
     #[napi(ts_args_type = "name: string", ts_return_type = "Promise<PullReport>")]
     pub fn pull_session(&self, name: Given<String>) -> Promised<Answer> {
-        let core = Arc::clone(&self.core);
-        answering(move || core.pull_session(&name.named("name")?))
+        self.answer(move |Self { core, .. }| core.pull_session(&name.named("name")?))
     }
 
     /// Fetches sessions that others sent: with `new` those that are not here yet, with `all` also what was added to those that are.
@@ -176,25 +157,21 @@ impl SharedStore {
     /// Rejects as `push`. What was fetched before an error stays here.
     #[napi(
         ts_args_type = "which: 'new' | 'all', onProgress?: (progress: SharingProgress) => void",
-        ts_return_type = "Promise<PullReport>",
-        catch_unwind
+        ts_return_type = "Promise<PullReport>"
     )]
     pub fn pull_sessions(
         &self,
-        env: Env,
         which: Given<String>,
-        on_progress: Maybe<Function<'_, Answer, ()>>,
-    ) -> napi::Result<Promised<Answer>> {
-        let core = Arc::clone(&self.core);
-        let listener = listener(env, on_progress)?;
-        Ok(answering(move || {
+        on_progress: Maybe<Listener>,
+    ) -> Promised<Answer> {
+        self.answer(move |Self { core, .. }| {
             let all = match which.named("which")?.as_str() {
                 "new" => false,
                 "all" => true,
                 _ => return Err(Error::argument("which", "has to be `new` or `all`")),
             };
-            core.pull_sessions(all, &mut told(listener))
-        }))
+            core.pull_sessions(all, &mut told(on_progress)?)
+        })
     }
 
     /// Lists the sessions that the shared store has, those written last first.
@@ -202,10 +179,9 @@ impl SharedStore {
     /// Rejects as `push`.
     #[napi(ts_return_type = "Promise<SharedSession[]>")]
     pub fn sessions(&self) -> Promised<Answer> {
-        let (core, local) = (Arc::clone(&self.core), self.local.clone());
-        answering(move || {
+        self.answer(move |Self { core, local, .. }| {
             let sessions = core.sessions()?;
-            Ok(sessions.iter().map(|one| shared_session(&local, one)).collect::<Vec<_>>())
+            Ok(sessions.iter().map(|one| shared_session(local, one)).collect::<Vec<_>>())
         })
     }
 
@@ -214,8 +190,7 @@ impl SharedStore {
     /// Rejects as `push`.
     #[napi(ts_return_type = "Promise<SharingMachine[]>")]
     pub fn machines(&self) -> Promised<Answer> {
-        let core = Arc::clone(&self.core);
-        answering(move || {
+        self.answer(move |Self { core, .. }| {
             let machine = |one: &xtdb::SharingMachine| {
                 json!({
                     "storeId": one.store_id,
@@ -234,8 +209,9 @@ impl SharedStore {
     /// Rejects as `push`, but not with `XTDB_UNAVAILABLE`.
     #[napi(ts_args_type = "seconds: number", ts_return_type = "Promise<void>")]
     pub fn finish(&self, seconds: Given<u32>) -> Promised<()> {
-        let core = Arc::clone(&self.core);
-        blocking(move || core.finish(Duration::from_secs(seconds.named("seconds")?.into())))
+        self.with(move |Self { core, .. }| {
+            core.finish(Duration::from_secs(seconds.named("seconds")?.into()))
+        })
     }
 }
 
@@ -245,27 +221,25 @@ impl SharedStore {
 /// Rejects with `INVALID_ARGUMENT`, as `openStore` and as `SharedStore.push`, and with `HASH_MISMATCH` if something differs.
 #[napi(
     ts_args_type = "from: MigrationPlace, to: MigrationPlace, onProgress?: (progress: SharingProgress) => void",
-    ts_return_type = "Promise<MigrationReport>",
-    catch_unwind
+    ts_return_type = "Promise<MigrationReport>"
 )]
 pub fn migrate(
-    env: Env,
     from: Given<MigrationPlace>,
     to: Given<MigrationPlace>,
-    on_progress: Maybe<Function<'_, Answer, ()>>,
-) -> napi::Result<Promised<Answer>> {
-    let listener = listener(env, on_progress)?;
-    Ok(answering(move || {
+    on_progress: Maybe<Listener>,
+) -> Promised<Answer> {
+    answering(move || {
         let (from, to) = (from.named("from")?, to.named("to")?);
+        let mut tell = told(on_progress)?;
         let source = opened(from, "from", store::Store::open_existing)?;
         let migrated = opened(to, "to", store::Store::open).and_then(|target| {
-            let migrated = xtdb::migrate(&source, &target, &mut told(listener));
+            let migrated = xtdb::migrate(&source, &target, &mut tell);
             target.close()?;
             migrated
         });
         source.close()?;
         migrated
-    }))
+    })
 }
 
 fn opened(
@@ -311,16 +285,16 @@ fn reached(given: SharedStoreOptions, settings: &Settings) -> Result<XtdbOptions
 }
 
 /// What tells the listener how far work is: to share is to send and to take.
-fn told(listener: Option<Listener>) -> impl FnMut(Progress) -> Result<()> {
-    let mut tell = progress::told(listener);
-    move |progress| {
+fn told(on_progress: Maybe<Listener>) -> Result<impl FnMut(Progress) -> Result<()>> {
+    let mut tell = progress::told(on_progress)?;
+    Ok(move |progress: Progress| {
         let stage = match progress.stage {
             Stage::Exporting => Stage::Sending,
             Stage::Importing => Stage::Taking,
             stage => stage,
         };
         tell(Progress { stage, ..progress })
-    }
+    })
 }
 
 /// A status in the shape of `SharingStatus` in `types`.

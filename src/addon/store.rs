@@ -6,7 +6,7 @@ use std::sync::Arc;
 use napi_derive::napi;
 
 use super::argument::{Json, Maybe};
-use super::blocking::{Promised, blocking};
+use super::blocking::{OnWorker, Promised, blocking};
 use super::settings::settings_from;
 use super::trackings::Trackings;
 use base::error::Result;
@@ -38,11 +38,14 @@ pub struct StoreOptions {
 
 /// A store of versioned objects: a SQLite file, which any number of processes can share.
 #[napi]
+#[derive(Clone)]
 pub struct Store {
     pub(super) core: store::Store,
     pub(super) settings: Arc<Settings>,
     pub(super) trackings: Trackings,
 }
+
+impl OnWorker for Store {}
 
 /// Opens a store. Creates the file and its folder if they are missing, unless `create` is false or `readOnly` is true.
 ///
@@ -117,12 +120,11 @@ impl Store {
     /// disk does not answer; what hangs ends with the process.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn close(&self) -> Promised<()> {
-        let (core, trackings) = (self.core.clone(), self.trackings.clone());
-        let deadline = self.settings.deadline();
-        blocking(move || {
+        self.with(|store| {
+            let (store, deadline) = (store.clone(), store.settings.deadline());
             Deadline::new("store", deadline).wait_for(Late::Written, move || {
-                trackings.close();
-                core.close()
+                store.trackings.close();
+                store.core.close()
             })
         })
     }

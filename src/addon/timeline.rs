@@ -4,7 +4,7 @@ use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::Given;
-use super::blocking::{Answer, Promised, answering};
+use super::blocking::{Answer, OnWorker, Promised};
 use super::store::Store;
 
 #[napi]
@@ -14,10 +14,9 @@ impl Store {
     /// `session`: as in `findSession`. Rejects as that.
     #[napi(ts_args_type = "session: string", ts_return_type = "Promise<Timeline>")]
     pub fn timeline(&self, session: Given<String>) -> Promised<Answer> {
-        let store = self.core.clone();
-        answering(move || {
-            let session = live::find_session(&store, &session.named("session")?)?;
-            let timeline = live::timeline(&store, &session)?;
+        self.answer(move |Self { core: store, .. }| {
+            let session = live::find_session(store, &session.named("session")?)?;
+            let timeline = live::timeline(store, &session)?;
             Ok(json!({
                 "sessionId": session,
                 "calls": timeline.calls.iter().map(call).collect::<Vec<_>>(),

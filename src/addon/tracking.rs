@@ -4,19 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use napi::Env;
-use napi::bindgen_prelude::Function;
-use napi::threadsafe_function::ThreadsafeFunctionCallMode;
+use napi::Status;
+use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi_derive::napi;
 use serde_json::{Value, json};
 
 use super::argument::{Given, Maybe};
-use super::blocking::{Answer, Promised, blocking, to_js};
+use super::blocking::{Answer, OnWorker, Promised};
 use super::index::indexed_file;
-use super::names::{NameOptions, Names};
+use super::names::NameOptions;
 use super::store::Store;
-use super::trackings::Trackings;
-use base::error::Error;
 use base::path::absolute_path;
 use source::{PollReason, TrackingEvent, Watching, canonical_path};
 
@@ -41,13 +38,18 @@ pub struct TrackOptions {
     pub max_watches: Option<u32>,
 }
 
+/// Called with the events, which wait for it.
+type EventListener = ThreadsafeFunction<Answer, (), Answer, Status, false, true, WAITING>;
+
 /// Keeps files up to date in a store, until it or the store is closed.
 #[napi]
+#[derive(Clone)]
 pub struct Tracking {
     core: Arc<source::Tracker>,
-    all: Trackings,
-    names: Names,
+    store: Store,
 }
+
+impl OnWorker for Tracking {}
 
 #[napi]
 impl Store {
@@ -62,46 +64,33 @@ impl Store {
     /// Rejects with `INVALID_ARGUMENT` and `FILE`.
     #[napi(
         ts_args_type = "paths: string[], onEvents: (events: TrackingEvent[]) => void, options?: TrackOptions",
-        ts_return_type = "Promise<Tracking>",
-        catch_unwind
+        ts_return_type = "Promise<Tracking>"
     )]
     pub fn track(
         &self,
-        env: Env,
         paths: Given<Vec<String>>,
-        on_events: Given<Function<'_, Answer, ()>>,
+        on_events: Given<EventListener>,
         options: Maybe<TrackOptions>,
-    ) -> napi::Result<Promised<Tracking>> {
-        let names = self.names();
-        let settings = Arc::clone(&self.settings);
-        let all = self.trackings.clone();
-        let listener = match on_events.named("onEvents") {
-            Ok(function) => Ok(function
-                .build_threadsafe_function()
-                .weak::<true>()
-                .max_queue_size::<WAITING>()
-                .build()?),
-            Err(error) => Err(to_js(env, &error)?),
-        }?;
-        Ok(blocking(move || {
+    ) -> Promised<Tracking> {
+        self.with(move |store| {
             let options = options.or_default("options")?;
-            let place = names.place(options.cwd.clone())?;
+            let listener = on_events.named("onEvents")?;
+            let place = store.place(options.cwd.clone())?;
             let paths = canonical(&paths.named("paths")?, &place.cwd);
             let files = place.files;
             let mut tracking = source::TrackingOptions::at(move |path| files.opened_at(path));
-            tracking.max_text_bytes = settings.max_text_bytes;
-            tracking.exclude = settings.excluded()?;
+            tracking.max_text_bytes = store.settings.max_text_bytes;
+            tracking.exclude = store.settings.excluded()?;
             configure(&mut tracking.tracker, &options);
-            let store = names.store.clone();
-            let core = source::Tracker::of_store(store, tracking, move |events| {
+            let core = source::Tracker::of_store(store.core.clone(), tracking, move |events| {
                 let events = Answer::from(events.into_iter().map(told).collect::<Value>());
                 listener.call(events, ThreadsafeFunctionCallMode::Blocking);
             })?;
             let core = Arc::new(core);
-            all.add(&core);
+            store.trackings.add(&core);
             core.track(paths);
-            Ok(Tracking { core, all, names })
-        }))
+            Ok(Tracking { core, store: store.clone() })
+        })
     }
 }
 
@@ -133,8 +122,7 @@ impl Tracking {
     /// false if that takes longer than `timeoutMs`, by default 1,000.
     #[napi(ts_args_type = "timeoutMs?: number", ts_return_type = "Promise<boolean>")]
     pub fn settle(&self, timeout_ms: Maybe<u32>) -> Promised<bool> {
-        let core = Arc::clone(&self.core);
-        blocking(move || {
+        self.with(move |Self { core, .. }| {
             let timeout = timeout_ms.named("timeoutMs")?.unwrap_or(SETTLE_MS);
             Ok(core.settle(Duration::from_millis(timeout.into())))
         })
@@ -149,11 +137,10 @@ impl Tracking {
     /// Stops watching. Once it resolves, `onEvents` is called only with events that were already on their way. Idempotent.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn close(&self) -> Promised<()> {
-        let (core, all) = (Arc::clone(&self.core), self.all.clone());
-        blocking(move || {
+        self.with(|Self { core, store }| {
             core.close();
-            all.remove(&core);
-            Ok::<(), Error>(())
+            store.trackings.remove(core);
+            Ok(())
         })
     }
 }
@@ -166,10 +153,9 @@ impl Tracking {
         options: Maybe<NameOptions>,
         act: impl FnOnce(&source::Tracker, Vec<PathBuf>) + Send + 'static,
     ) -> Promised<()> {
-        let (core, names) = (Arc::clone(&self.core), self.names.clone());
-        blocking(move || {
-            let place = names.place(options.or_default("options")?.cwd)?;
-            act(&core, canonical(&paths.named("paths")?, &place.cwd));
+        self.with(move |Self { core, store }| {
+            let place = store.place(options.or_default("options")?.cwd)?;
+            act(core, canonical(&paths.named("paths")?, &place.cwd));
             Ok(())
         })
     }

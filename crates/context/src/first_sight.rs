@@ -176,8 +176,8 @@ fn preview_pieces(
 /// brings nothing in any case.
 fn may_name(session: &Session, output: &FirstOutput<'_>) -> bool {
     let Shows::Activated { object, version, .. } = &output.fact.shows else { return false };
-    let latest = session.index().get(object).map(|entry| entry.subject.version());
-    let is_as_known = latest == Some(version) && session.files().orphaned(object).is_none();
+    let is_as_known =
+        session.version(object) == Some(version) && session.files().orphaned(object).is_none();
     let saves = output.tokens > SMALL_TOKENS || output.fact.tool == session.own_tool("pin");
     is_as_known && saves && output.fact.images == 0
 }

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use super::deeds::deeds;
 use super::forms;
 use base::object::Handle;
-use session::{ChatMessage, Fold, MessageKind, ResultFact, Session, Shows, Subject};
+use session::{ChatMessage, Fold, MessageKind, ResultFact, Session, Shows};
 
 /// What folding depends on besides the session.
 #[derive(Clone, Copy)]
@@ -138,9 +138,7 @@ pub fn folds_of(session: &Session, steps: &[FoldStep]) -> Vec<Fold> {
 fn fold(session: &Session, range: RangeInclusive<u64>, segment: Handle) -> Option<Fold> {
     let facts = || range.clone().filter_map(|at| session.result(at));
     let handles = || facts().filter_map(|fact| handle(session, fact));
-    let is_step = |at: &u64| {
-        session.chat().get(*at).is_some_and(|m| matches!(m.kind, MessageKind::Assistant))
-    };
+    let is_step = |at: &u64| session.chat().get(*at).is_some_and(ChatMessage::is_answer);
     let steps = range.clone().filter(is_step).count() as u64;
     let deeds = deeds(session, facts());
     let calls = (handles().next()?, handles().next_back()?);
@@ -195,14 +193,11 @@ impl<'a> Open<'a> {
 
 /// Approximate tokens of a deed: its words, or a handle and a path.
 fn deed_tokens(session: &Session, fact: &ResultFact) -> u64 {
-    let object = match &fact.shows {
-        Shows::File { object, .. } | Shows::Change { object } => session.index().get(object),
+    let file = match &fact.shows {
+        Shows::File { object, .. } | Shows::Change { object } => session.shown_file(object),
         Shows::Own | Shows::Activated { .. } => None,
     };
-    let path = match object.map(|entry| &entry.subject) {
-        Some(subject @ Subject::File { .. }) => session.shown_path(subject.agent_path()),
-        _ => "",
-    };
+    let path = file.map_or("", |(_, path)| path);
     let brief = fact.object.as_ref().map_or("", |object| session.brief(object));
     DEED_TOKENS + (brief.len() + path.len()) as u64 / 4
 }

@@ -3,11 +3,13 @@
 //! Pure text. No line reads like an error or an invitation to repeat a call. Quoted parts come in
 //! raw and are [`quote`]d here, unless stated to be our own words.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::plain::plain;
 use base::object::{Handle, Nickname, TxId, VersionSelector, quote};
-use session::{Columns, LineRange, ResultFact};
+use session::{Columns, LineRange, ResultFact, Session, Subject};
 
 /// Most fields of an object in its reference line, and most characters of each.
 const LABEL_FIELDS: usize = 6;
@@ -347,6 +349,15 @@ pub fn is_folded(text: &str) -> bool {
     };
     let mut lines = text.lines().peekable();
     lines.peek().is_some() && lines.all(is_line)
+}
+
+/// What an object is called: a file's path as shown, a tool's name, the turns of a chat segment.
+pub fn name_of<'a>(session: &Session, subject: &'a Subject) -> Cow<'a, str> {
+    match subject {
+        Subject::File { .. } => session.shown_path(subject.agent_path()).into(),
+        Subject::Toolcall { tool, .. } => tool.into(),
+        Subject::Segment { turns, .. } => turns_phrase(*turns).into(),
+    }
 }
 
 /// The turns of a segment of the chat: `turn 3`, `turns 3-5`.

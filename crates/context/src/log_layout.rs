@@ -12,7 +12,7 @@ use super::excerpt::{self, NamedLines};
 use super::forms;
 use super::host::HostMessage;
 use base::error::{Error, Result};
-use base::object::{Handle, Hash, ObjectId, quote};
+use base::object::{Hash, ObjectId, quote};
 use session::{
     Cut, LineRange, MessageKind, Note, Numbering, Piece, ReadPart, ResultFact, Session, Shows,
     Subject, Treatment, counted,
@@ -70,7 +70,7 @@ pub fn reference_line(session: &Session, fact: &ResultFact) -> Option<String> {
     let result = fact.object.as_ref().and_then(|id| session.handle(id));
     match &fact.shows {
         Shows::File { object, range, .. } => {
-            let (handle, path) = file(session, object)?;
+            let (handle, path) = session.shown_file(object)?;
             Some(forms::showing_line(result, handle, path, &fact.counted(&[*range])))
         }
         Shows::Activated { object, version, ranges, also, .. } if also.is_empty() => {
@@ -89,12 +89,8 @@ pub fn reference_line(session: &Session, fact: &ResultFact) -> Option<String> {
             let lines = std::iter::once((object, version, ranges)).chain(shown);
             let lines = lines.map(|(object, version, ranges)| {
                 let entry = session.index().of_version(object, version)?;
-                let name = match &entry.subject {
-                    Subject::Toolcall { tool, .. } => tool,
-                    file @ Subject::File { .. } => session.shown_path(file.agent_path()),
-                    Subject::Segment { turns, .. } => &forms::turns_phrase(*turns),
-                };
-                Some(forms::showing_line(None, entry.handle, name, ranges))
+                let name = forms::name_of(session, &entry.subject);
+                Some(forms::showing_line(None, entry.handle, &name, ranges))
             });
             lines.collect::<Option<Vec<String>>>().map(|lines| lines.join("\n"))
         }
@@ -350,8 +346,9 @@ fn render_current(
     ranges: &[LineRange],
     (host, are_counted): (Option<Cow<'_, str>>, bool),
 ) -> Result<String> {
-    let (handle, path) =
-        file(session, object).ok_or_else(|| Error::internal("current text of an unknown file"))?;
+    let (handle, path) = session
+        .shown_file(object)
+        .ok_or_else(|| Error::internal("current text of an unknown file"))?;
     let (shown, lines) = counted_of(text, ranges, are_counted);
     let heading = forms::activated_line(handle, &quote::name(path), &shown, lines);
     let current = headed_lines(&heading, text, ranges);
@@ -377,12 +374,4 @@ fn with_notes(content: Option<&str>, notes: &[Note], message: &HostMessage) -> S
         return format!("[{},{blocks},{notes}]", text_block(IMAGE_PLACEHOLDER));
     }
     format!("[{blocks},{notes}]")
-}
-
-fn file<'a>(session: &'a Session, object: &ObjectId) -> Option<(Handle, &'a str)> {
-    let entry = session.index().get(object)?;
-    match &entry.subject {
-        file @ Subject::File { .. } => Some((entry.handle, session.shown_path(file.agent_path()))),
-        Subject::Toolcall { .. } | Subject::Segment { .. } => None,
-    }
 }

@@ -125,7 +125,7 @@ fn gone(session: &Session, active: &Active, texts: &dyn Texts, time: i64) -> Opt
 impl<'a> Block<'a> {
     /// `None` for an object without text, such as a deleted or forgotten file.
     fn of(session: &Session, active: &'a Active, texts: &dyn Texts) -> Result<Option<Self>> {
-        let Some(version) = version_of(session, &active.id) else { return Ok(None) };
+        let Some(version) = session.version(&active.id).cloned() else { return Ok(None) };
         match texts.text(&active.id, &version) {
             Ok(text) => Ok(Some(Self { active, version, text })),
             Err(Error::NotFound { .. } | Error::Forgotten { .. }) => Ok(None),
@@ -327,10 +327,6 @@ fn pool_line(entry: &IndexEntry) -> String {
         }
         Subject::Segment { .. } => format!("id={id} type=chat_segment"),
     }
-}
-
-fn version_of(session: &Session, id: &ObjectId) -> Option<Hash> {
-    Some(session.index().get(id)?.subject.version().clone())
 }
 
 fn status(ok: bool) -> &'static str {

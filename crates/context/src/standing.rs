@@ -25,7 +25,7 @@ pub fn standing(session: &Session, at: u64, treatment: &Treatment) -> Option<Sho
         return Some(showing);
     }
     let object = fact.object.as_ref().filter(|_| fact.is_output && fact.shows == Shows::Own)?;
-    let Subject::Toolcall { version, .. } = &session.index().get(object)?.subject else {
+    let Subject::Toolcall { version, .. } = session.subject(object)? else {
         return None;
     };
     let ranges: Vec<LineRange> = match treatment {

@@ -59,7 +59,6 @@ pub struct Statement {
 
 /// Faults.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct StatementFaults {
     /// Number of faults.
     pub count: u64,

@@ -23,7 +23,6 @@ const MIN_CALLS: u64 = 15;
 
 /// Our figure beside the plain host's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Pair {
     /// Ours.
     pub ours: f64,
@@ -33,7 +32,6 @@ pub struct Pair {
 
 /// Both bills and their ratio.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct ReplayBill {
     /// Ours, including faults.
     pub ours: f64,
@@ -59,7 +57,6 @@ pub struct FaultyCalls {
 
 /// The cost with perfect foresight under the same rules.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Foreseen {
     /// The bills; `ours` is the bill with foresight.
     pub bill: ReplayBill,
@@ -73,7 +70,6 @@ pub struct Foreseen {
 
 /// The cost with perfect foresight, over all transcripts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct ForeseenSum {
     /// The sums.
     #[serde(flatten)]
@@ -100,7 +96,6 @@ pub struct Epoch {
 
 /// Tokens of our request by kind of content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Contents {
     /// System prompt and tools.
     pub fixed: f64,
@@ -116,7 +111,6 @@ pub struct Contents {
 
 /// A call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct CallReport {
     /// Number, from 0.
     pub call: u64,

@@ -129,7 +129,6 @@ impl Format {
 
 /// Requests to a model and calls of tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Counts {
     /// Requests, each with an answer of the model.
     pub requests: u64,

@@ -23,7 +23,6 @@ use config::{Prices, scaled};
 
 /// Sums of one side: ours or the plain host's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Account {
     /// Tokens sent.
     pub sent: u64,
@@ -94,7 +93,7 @@ pub struct Warming {
 }
 
 /// An epoch in the ledger.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EpochBill {
     /// Its number, from 1.
@@ -268,18 +267,8 @@ impl Bill {
 
     pub(super) fn epoch_started(&mut self, number: u32, reason: &str, call: u64) {
         let reason = reason.to_owned();
-        let (freed, cost, saved, saved_dollars) = (0, 0.0, 0.0, None);
-        let stands = true;
-        self.epochs.push(EpochBill {
-            number,
-            reason,
-            call,
-            freed,
-            cost,
-            saved,
-            saved_dollars,
-            stands,
-        });
+        let epoch = EpochBill { number, reason, call, stands: true, ..EpochBill::default() };
+        self.epochs.push(epoch);
     }
 
     /// The host rewrote its list.
@@ -289,11 +278,6 @@ impl Bill {
                 epoch.stands = false;
             }
         }
-    }
-
-    /// Prices of the next calls.
-    pub(super) fn set_prices(&mut self, prices: &PriceNote) {
-        self.prices = Some(prices.clone());
     }
 
     /// Enters a call that went out with the host's own messages.

@@ -34,6 +34,11 @@ pub struct ChatMessage {
 pub const VOLATILE_CHANGES: u32 = 3;
 
 impl ChatMessage {
+    /// Whether it is an answer of the model.
+    pub fn is_answer(&self) -> bool {
+        matches!(self.kind, MessageKind::Assistant)
+    }
+
     /// Whether its text changes on every call. Such a message passes through and is not stored
     /// again.
     pub fn is_volatile(&self) -> bool {
@@ -241,7 +246,7 @@ impl Chat {
         for at in passed {
             let Some((index, message)) = self.index_of(*at).zip(self.get(*at)) else { continue };
             let behind = self.window[index..].iter().filter_map(|at| self.get(*at));
-            let answers = behind.filter(|it| matches!(it.kind, MessageKind::Assistant)).count();
+            let answers = behind.filter(|it| it.is_answer()).count();
             let message = message.clone();
             self.passing_kinds.learn(&message, answers);
             self.passed.extend(Some(*at).filter(|at| !self.is_passing(*at)));

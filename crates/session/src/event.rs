@@ -10,7 +10,7 @@ use super::passing::PassingMessage;
 use super::record::{CallRecord, FailedCall, PayloadRecord};
 use super::report::Reported;
 use super::sets::ActiveView;
-use super::state::Note;
+use super::state::{MemoryChange, Note};
 use super::treatment::{Fold, Treatment};
 use super::{is_false, is_zero};
 use base::object::{FileStamp, Hash, ObjectId, Slice, Timestamp};
@@ -332,18 +332,7 @@ pub enum Event {
         objects: Vec<ObjectId>,
     },
     /// Memory changed, and the model's system prompt does not show it yet (`log`).
-    MemoryChanged {
-        /// What changed, in words for the model. No two changes in a session have the same text.
-        text: String,
-        /// The path of the file that changed, as the agent sees it.
-        file: String,
-        /// The model's own tool call that made the change.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        call: Option<String>,
-        /// Whether it is told once, and not again after its note left.
-        #[serde(default, skip_serializing_if = "is_false")]
-        once: bool,
-    },
+    MemoryChanged(MemoryChange),
     /// The next system prompt shows all memory changes so far, so their notes leave.
     MemoryRendered,
     /// A new epoch starts: earlier messages may be shown differently from now on (`log`).

@@ -91,7 +91,7 @@ impl Folds {
             let is_together =
                 window[*start..=*end].windows(2).all(|two| chat.follows(two[1], two[0]));
             let next = window.get(end + 1).and_then(|at| chat.get(*at));
-            is_together && next.is_some_and(|next| matches!(next.kind, MessageKind::Assistant))
+            is_together && next.is_some_and(ChatMessage::is_answer)
         };
         self.by_first.retain(|first, carried| match carrier(chat, *first) {
             Some(carrier) if is_whole(&carried.fold) => {

@@ -232,7 +232,7 @@ impl PlainList {
         let is_dropped = |compaction: PlainCompaction| chat.window[index] < compaction.from;
         let asks_us = || {
             let calls = message.key.calls.len();
-            matches!(message.kind, MessageKind::Assistant)
+            message.is_answer()
                 && calls > 0
                 && (1..=calls).all(|next| of(index + next).is_some_and(is_own_result))
         };

@@ -214,7 +214,7 @@ impl Session {
                 self.hold((object, version, ranges), *whole, *tokens, why);
             }
             Event::LeftOut { objects } => self.left_out.clone_from(objects),
-            Event::MemoryChanged { .. } => self.remember_change(event),
+            Event::MemoryChanged(change) => self.memory.changed(change.clone()),
             Event::MemoryRendered => self.memory.rendered(&mut self.notes.by_place),
             Event::Epoch { .. } => self.begin_epoch(event),
             Event::Called(record) => self.called(record),
@@ -302,12 +302,6 @@ impl Session {
         self.branch_called();
         self.request_sent(record);
         self.sent = Some(Sent::of(record));
-    }
-
-    fn remember_change(&mut self, event: &Event) {
-        let Event::MemoryChanged { text, file, call, once } = event else { return };
-        let (text, file, call) = (text.clone(), file.clone(), call.clone());
-        self.memory.changed(MemoryChange { text, file, call, once: *once });
     }
 
     fn edit_message(
@@ -450,7 +444,7 @@ impl Session {
         }
         if let Shows::File { object, range, .. } = &fact.shows {
             let whole = matches!(
-                self.index.get(object).map(|entry| &entry.subject),
+                self.subject(object),
                 Some(Subject::File { lines: Some(lines), .. }) if range.first <= 1 && range.last >= *lines
             );
             let view = if whole { ActiveView::Whole } else { ActiveView::Lines(vec![*range]) };

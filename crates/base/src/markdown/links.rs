@@ -1,6 +1,9 @@
 //! Finds wikilinks in a text and parses links. Must not know other files: see `resolve`.
 
+use std::borrow::Cow;
 use std::ops::Range;
+
+use percent_encoding::percent_decode_str;
 
 use super::blocks::RawLink;
 use super::document::{Link, LinkKind, MarkdownField, TextPlace};
@@ -207,16 +210,6 @@ fn is_external(destination: &str) -> bool {
 
 /// Percent-decodes a destination. If the result is not UTF-8, the destination stays as written.
 fn percent_decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let digits = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
-        let byte = digits
-            .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        decoded.push(byte.unwrap_or(bytes[at]));
-        at += if byte.is_some() { 3 } else { 1 };
-    }
-    String::from_utf8(decoded).unwrap_or_else(|_| text.to_owned())
+    let decoded = percent_decode_str(text).decode_utf8();
+    decoded.map_or_else(|_| text.to_owned(), Cow::into_owned)
 }

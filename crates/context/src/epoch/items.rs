@@ -462,5 +462,5 @@ fn spent_notes(session: &Session) -> Vec<Candidate> {
 
 /// Whether a reference line can replace a result: the object that it shows has a handle.
 fn has_reference_line(session: &Session, fact: &ResultFact) -> bool {
-    fact.text_of().is_some_and(|object| session.index().get(object).is_some())
+    fact.text_of().is_some_and(|object| session.subject(object).is_some())
 }

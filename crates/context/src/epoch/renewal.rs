@@ -106,7 +106,7 @@ fn last_event(session: &Session, file: &ObjectId, working: &BTreeSet<u64>) -> Op
 }
 
 fn file_version<'a>(session: &'a Session, object: &ObjectId) -> Option<&'a Hash> {
-    match &session.index().get(object)?.subject {
+    match session.subject(object)? {
         Subject::File { version, .. } => Some(version),
         Subject::Toolcall { .. } | Subject::Segment { .. } => None,
     }

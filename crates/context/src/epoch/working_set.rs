@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::EpochTerms;
 use crate::held::{self, Places};
 use crate::window::Marks;
-use session::{MessageKind, ResultFact, Session, Treatment, Why};
+use session::{ResultFact, Session, Treatment, Why};
 
 /// A file counts as being edited for this many steps after the model changed it.
 const EDITING_STEPS: u32 = 10;
@@ -90,7 +90,7 @@ pub(super) fn kept(session: &Session, terms: &EpochTerms<'_>) -> BTreeSet<u64> {
 /// Positions of the results that the model has not answered yet.
 fn unanswered(session: &Session) -> BTreeSet<u64> {
     let newest = session.shown_window().rev();
-    let newest = newest.take_while(|(_, m)| !matches!(m.kind, MessageKind::Assistant));
+    let newest = newest.take_while(|(_, m)| !m.is_answer());
     newest.map(|(at, _)| at).filter(|at| session.result(*at).is_some()).collect()
 }
 

@@ -16,7 +16,6 @@ use session::{LineRange, Withheld, WithheldReason};
 
 /// Where the content of a message is kept.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub(crate) struct ContentFrom {
     /// The object.
     object: ObjectId,

@@ -17,7 +17,7 @@ use crate::journal::stored_version;
 use base::error::Result;
 use base::object::{Handle, Hash, ObjectId};
 use context::tokens::Counter;
-use session::{CallRecord, Event, Session, Shows, SlotRecord, Subject, Treatment, WithheldReason};
+use session::{CallRecord, Event, Session, Shows, SlotRecord, Treatment, WithheldReason};
 use store::Store;
 
 /// A recorded call.
@@ -256,15 +256,9 @@ fn about(state: &Session, history: &History, slot: &SlotRecord) -> About {
     let fact = state.result(at);
     let file = fact.and_then(|fact| match &fact.shows {
         Shows::File { object, .. } | Shows::Change { object } | Shows::Activated { object, .. } => {
-            state.index().get(object)
+            state.shown_file(object)
         }
         Shows::Own => None,
-    });
-    let file = file.and_then(|entry| match &entry.subject {
-        file @ Subject::File { .. } => {
-            Some((entry.handle, state.shown_path(file.agent_path()).to_owned()))
-        }
-        Subject::Toolcall { .. } | Subject::Segment { .. } => None,
     });
     let since = history.since.get(&at).cloned();
     let folds = state.folds().all().filter(|fold| folded.lines().any(|line| line == fold.line));
@@ -274,7 +268,7 @@ fn about(state: &Session, history: &History, slot: &SlotRecord) -> About {
         at: Some(at),
         object: fact.and_then(|fact| fact.object.clone()),
         handle: fact.and_then(|fact| state.handle(fact.object.as_ref()?)),
-        file,
+        file: file.map(|(handle, path)| (handle, path.to_owned())),
         treatment: (fact.is_some() || since.is_some()).then(|| state.treatment(at).clone()),
         since,
         notes: state.notes(at).iter().map(|note| note.text.clone()).collect(),

@@ -9,7 +9,7 @@ use crate::journal::{Activity, Before};
 use base::error::{Error, Result};
 use base::object::ObjectId;
 use context::host_compaction::{self, Leaves};
-use session::{ChatMessage, Event, MessageKind};
+use session::Event;
 
 /// What a session took over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -97,8 +97,7 @@ impl LiveSession {
     /// The text of the newest answer.
     fn last_words(&self) -> Result<Option<String>> {
         let mut newest = self.journal.state().window().rev();
-        let answers = |message: &ChatMessage| matches!(message.kind, MessageKind::Assistant);
-        let newest = newest.find(|(_, message)| answers(message) && !message.withheld);
+        let newest = newest.find(|(_, message)| message.is_answer() && !message.withheld);
         let Some((at, _)) = newest else { return Ok(None) };
         let text = self.journal.message(at)?.text().trim().to_owned();
         Ok(Some(text).filter(|text| !text.is_empty()))

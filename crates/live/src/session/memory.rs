@@ -88,9 +88,8 @@ impl PromptedSession for AtCall<'_> {
             return Ok(());
         }
         self.live.durably(|live| {
-            for MemoryChange { text, file, call, once } in changes {
-                let (text, file, call) = (text.clone(), file.clone(), call.clone());
-                live.journal.record(Event::MemoryChanged { text, file, call, once: *once });
+            for change in changes {
+                live.journal.record(Event::MemoryChanged(change.clone()));
             }
             live.commit_staged()
         })

@@ -429,7 +429,7 @@ impl Tools<'_> {
 
     /// The lines of a file that a `read` showed, for a toolcall that holds no text of its own.
     fn shown_file(&self, toolcall: &ObjectId) -> Option<(ObjectId, LineRange, Hash)> {
-        match &self.journal.state().index().get(toolcall)?.subject {
+        match self.journal.state().subject(toolcall)? {
             Subject::Toolcall { shows: Some(Shows::File { object, version, range }), .. } => {
                 Some((object.clone(), *range, version.clone()))
             }

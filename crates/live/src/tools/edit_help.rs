@@ -51,7 +51,7 @@ impl Tools<'_> {
         old_texts: &[&str],
     ) -> Result<(Option<String>, Vec<Notice>)> {
         let file = self.workspace.disk.file_id(path)?;
-        let is_met = self.journal.state().index().get(&file).is_some();
+        let is_met = self.journal.state().subject(&file).is_some();
         if !is_met && self.workspace.disk.regular_file(path).is_none() {
             return Ok((None, Vec::new()));
         }

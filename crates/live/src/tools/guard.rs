@@ -96,9 +96,7 @@ impl Guard<'_> {
             let is_shown = *self.journal.state().treatment(at) != Treatment::Reference;
             let is_failed_edit = !fact.ok && is_edit(&fact.tool);
             let object = fact.object.as_ref().filter(|_| is_shown && is_failed_edit)?;
-            let Subject::Toolcall { version, .. } =
-                &self.journal.state().index().get(object)?.subject
-            else {
+            let Subject::Toolcall { version, .. } = self.journal.state().subject(object)? else {
                 return None;
             };
             self.journal.text(object, version).ok()

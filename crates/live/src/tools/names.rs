@@ -5,7 +5,7 @@ use super::Tools;
 use base::error::{Error, Result};
 use base::object::{AsOf, Name, ObjectId, ObjectType, quote};
 use context::forms;
-use session::{IndexEntry, Subject};
+use session::IndexEntry;
 use store::MAX_CANDIDATES;
 
 impl Tools<'_> {
@@ -81,7 +81,7 @@ impl Tools<'_> {
 
     /// Whether this session may use an object: it has met it, or it is a file.
     fn is_reachable(&self, id: &ObjectId) -> Result<bool> {
-        if self.journal.state().index().get(id).is_some() {
+        if self.journal.state().subject(id).is_some() {
             return Ok(true);
         }
         let version = self.journal.store.get(id, AsOf::Latest)?;
@@ -89,19 +89,8 @@ impl Tools<'_> {
     }
 
     fn describe(&self, entry: &IndexEntry) -> String {
-        match &entry.subject {
-            file @ Subject::File { .. } => {
-                format!(
-                    "{} {}",
-                    entry.handle,
-                    quote::name(self.journal.state().shown_path(file.agent_path()))
-                )
-            }
-            Subject::Toolcall { tool, .. } => format!("{} {}", entry.handle, quote::name(tool)),
-            Subject::Segment { turns, .. } => {
-                format!("{} {}", entry.handle, forms::turns_phrase(*turns))
-            }
-        }
+        let name = forms::name_of(self.journal.state(), &entry.subject);
+        format!("{} {}", entry.handle, quote::name(&name))
     }
 
     fn refuse_infrastructure(&self, id: &ObjectId) -> Result<()> {

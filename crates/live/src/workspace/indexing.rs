@@ -48,7 +48,7 @@ impl Workspace {
         if reading.state == FileState::Missing && !is_mounted(journal, &object, location) {
             return Ok(None);
         }
-        let known = journal.state().index().get(&object).map(|entry| entry.subject.version());
+        let known = journal.state().version(&object);
         let is_deleted = known.is_some_and(|version| journal.is_deleted(&object, version));
         if reading.state == FileState::NotRead && known.is_some() && !is_deleted {
             // Nothing new is known of it.
@@ -146,7 +146,7 @@ fn brings_nothing(
 
 /// Text of the version that the session knew before, if the file has another version now.
 fn text_before(journal: &Journal, object: &ObjectId, version: &Hash) -> Option<Arc<str>> {
-    match &journal.state().index().get(object)?.subject {
+    match journal.state().subject(object)? {
         Subject::File { version: before, lines: Some(_), .. } if before != version => {
             journal.text(object, before).ok()
         }

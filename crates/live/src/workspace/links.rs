@@ -105,7 +105,7 @@ impl Workspace {
                 matches!(link.relation.kind, RelationKind::Wikilink | RelationKind::Markdown);
             let Some(object) = link.target.id else { continue };
             let is_there = link.target.state == TargetState::Found;
-            let is_known = journal.state().index().get(&object).is_some();
+            let is_known = journal.state().subject(&object).is_some();
             if !is_link || !is_there || is_known || !met.insert(object.clone()) {
                 continue;
             }
@@ -120,10 +120,7 @@ impl Workspace {
 
 /// What names the files that a file links to; `None` if there are none.
 fn links_text(journal: &Journal, from: &ObjectId, linked: &[ObjectId]) -> Option<String> {
-    let named = |id: &ObjectId| {
-        let entry = journal.state().index().get(id)?;
-        Some((entry.handle, journal.state().shown_path(entry.subject.agent_path())))
-    };
+    let named = |id: &ObjectId| journal.state().shown_file(id);
     let linked: Vec<_> = linked.iter().filter_map(named).collect();
     if linked.is_empty() { None } else { Some(forms::links_line(named(from)?, &linked)) }
 }

@@ -186,16 +186,17 @@ impl Workspace {
         }
         for file in self.standing_files(journal) {
             for origin in journal.state().files().origins(&file).to_vec() {
-                let is_known = journal.state().index().get(&origin).is_some();
+                let is_known = journal.state().subject(&origin).is_some();
                 let location =
                     if is_known { None } else { self.disk.location_of(journal, &origin)? };
                 let Some(location) = location else { continue };
                 let Some(stamp) = location.open.as_deref().and_then(source::stamp) else {
                     continue;
                 };
-                let version =
-                    journal.state().index().get(&file).map(|entry| entry.subject.version());
-                let known = version.and_then(|version| journal.text(&file, version).ok());
+                let known = journal
+                    .state()
+                    .version(&file)
+                    .and_then(|version| journal.text(&file, version).ok());
                 let is_as_large = known.is_some_and(|text| stamp.size == text.len() as u64);
                 let is_there = is_as_large && self.disk.led_to(&location).id()? == origin;
                 let reading = FileReading { state: FileState::NotRead, stamp: None };

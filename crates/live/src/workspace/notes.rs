@@ -269,13 +269,7 @@ fn text_told(journal: &Journal, file: &ObjectId, told: &Hash) -> Result<Option<A
 
 /// Handle and path of a file, as shown to the model.
 pub(super) fn shown_name(journal: &Journal, file: &ObjectId) -> Option<(Handle, String)> {
-    let entry = journal.state().index().get(file)?;
-    match &entry.subject {
-        file @ Subject::File { .. } => {
-            Some((entry.handle, journal.state().shown_path(file.agent_path()).to_owned()))
-        }
-        Subject::Toolcall { .. } | Subject::Segment { .. } => None,
-    }
+    journal.state().shown_file(file).map(|(handle, path)| (handle, path.to_owned()))
 }
 
 /// The handle of the file with text that was at a file's path before this one was moved there, if

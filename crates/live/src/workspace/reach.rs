@@ -44,7 +44,7 @@ pub(super) fn record_reach(journal: &mut Journal, file: &ObjectId, finding: &Fin
     let was_out = journal.state().files().orphaned(file).is_some();
     let object = file.clone();
     let event = match finding {
-        Finding::OutOfReach(reason) if !was_out && journal.state().index().get(file).is_some() => {
+        Finding::OutOfReach(reason) if !was_out && journal.state().subject(file).is_some() => {
             Event::Orphaned { object, reason: reason.clone() }
         }
         Finding::Version { .. } if was_out => Event::Resumed { object },

@@ -75,8 +75,8 @@ impl Workspace {
             self.remember_neighbours(journal)?;
         }
         let is_back = |(file, told): &Due| {
-            let now = journal.state().index().get(file).map(|entry| entry.subject.version());
-            let is_there = now.is_some_and(|now| !journal.is_deleted(file, now));
+            let is_there =
+                journal.state().version(file).is_some_and(|now| !journal.is_deleted(file, now));
             is_there && journal.is_deleted(file, &told.version)
         };
         Ok(gone.into_iter().filter(is_back).collect())

@@ -88,8 +88,7 @@ impl Workspace {
         for (file, told) in due {
             let Some(detail) = detail(journal, &file) else { continue };
             let detail = if are_many { Detail::Line } else { detail };
-            let Some(entry) = journal.state().index().get(&file) else { continue };
-            let now = entry.subject.version().clone();
+            let Some(now) = journal.state().version(&file).cloned() else { continue };
             let was_there = told.path.is_none() && !journal.is_deleted(&file, &told.version);
             if was_there && saw_since(journal.state(), &file) {
                 journal.record(Event::Told { object: file, version: now });
@@ -157,10 +156,7 @@ impl Message {
             return;
         }
         for object in files {
-            let known = journal.state().index().get(&object);
-            let Some(version) = known.map(|entry| entry.subject.version().clone()) else {
-                continue;
-            };
+            let Some(version) = journal.state().version(&object).cloned() else { continue };
             record_told(journal, object, version, true);
         }
     }
@@ -202,8 +198,8 @@ fn detail(journal: &Journal, file: &ObjectId) -> Option<Detail> {
 /// Whether a file is within reach and not as the model knows it.
 fn is_due(journal: &Journal, file: &ObjectId) -> bool {
     let state = journal.state();
-    let Some(entry) = state.index().get(file) else { return false };
-    state.files().orphaned(file).is_none() && !is_announced(journal, file, entry.subject.version())
+    let Some(version) = state.version(file) else { return false };
+    state.files().orphaned(file).is_none() && !is_announced(journal, file, version)
 }
 
 /// The note on a file at the old place of one that moved.
@@ -216,7 +212,7 @@ fn again_note(journal: &Journal, file: &ObjectId, moved: &ObjectId) -> Option<St
 
 /// The version of a file that stands though it is not the present one.
 fn as_it_stands(state: &Session, file: &ObjectId) -> Option<Announced> {
-    let now = state.index().get(file)?.subject.version();
+    let now = state.version(file)?;
     let glimpse = || state.glimpse_of(file).map(|_| now.clone());
     let version = state.outdated(file).map(|showing| showing.version.clone()).or_else(glimpse)?;
     Some(Announced { version, path: None })

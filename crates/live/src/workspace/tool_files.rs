@@ -129,7 +129,7 @@ impl Workspace {
         // A path that is not UTF-8 never becomes an object.
         for location in files.iter().filter(|location| location.path.to_str().is_some()) {
             let object = location.id()?;
-            let is_known = journal.state().index().get(&object).is_some();
+            let is_known = journal.state().subject(&object).is_some();
             if !is_known && journal.is_forgotten(&object)? {
                 continue;
             }

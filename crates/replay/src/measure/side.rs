@@ -49,7 +49,6 @@ pub struct MeasuredSide {
 
 /// A call of one side.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct SideCall {
     /// Tokens of the request, including system prompt and tools.
     pub tokens: f64,

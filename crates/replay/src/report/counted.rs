@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 /// What the provider counted for a request and its answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Counted {
     /// Tokens of the request.
     pub tokens: f64,

@@ -6,13 +6,13 @@
 
 use serde_json::{Map, Value, json};
 
+use super::Parts;
 use super::lines::Line;
 use super::message::{
     INJECTED, Message, call_block, counts_of, image_block, said, text, text_block, thinking_block,
     time_of, usage,
 };
 use super::notes::{Notes, OF_PROVIDER};
-use super::{Counts, Parts};
 
 /// Types of calls that the provider itself runs.
 const OF_PROVIDER_KINDS: [&str; 4] =
@@ -84,25 +84,19 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
             (_, Some(_)) => notes.count_at("lines of an unknown type left out", line.number),
         }
     }
-    let Rollout { session_id, forked_from, cwd, messages, left, .. } = rollout;
-    Parts { session_id, forked_from, cwd, messages, left, ..Parts::default() }
+    rollout.parts
 }
 
 /// A rollout while it is read.
 #[derive(Default)]
 struct Rollout {
-    session_id: Option<String>,
-    forked_from: Option<String>,
-    cwd: Option<String>,
+    parts: Parts,
     provider: String,
     model: String,
     /// Time of this line or of the last line that had one.
     now: Option<i64>,
-    messages: Vec<Message>,
     /// Index of the assistant message to which further items of the response belong.
     open: Option<usize>,
-    /// What was taken back.
-    left: Counts,
     /// The provider's total counts in its last report.
     total: Option<Value>,
 }
@@ -111,13 +105,13 @@ impl Rollout {
     /// Reads the first line. A fork also has its parent's first line, after its own.
     fn start(&mut self, meta: &Map<String, Value>) {
         let parent = text(meta, "forked_from_id")
-            .or_else(|| text(meta, "id").filter(|_| self.session_id.is_some()));
-        if self.forked_from.is_none() && parent != self.session_id.as_deref() {
-            self.forked_from = parent.map(str::to_owned);
+            .or_else(|| text(meta, "id").filter(|_| self.parts.session_id.is_some()));
+        if self.parts.forked_from.is_none() && parent != self.parts.session_id.as_deref() {
+            self.parts.forked_from = parent.map(str::to_owned);
         }
-        if self.session_id.is_none() {
-            self.session_id = text(meta, "id").map(str::to_owned);
-            self.cwd = text(meta, "cwd").map(str::to_owned);
+        if self.parts.session_id.is_none() {
+            self.parts.session_id = text(meta, "id").map(str::to_owned);
+            self.parts.cwd = text(meta, "cwd").map(str::to_owned);
             if let Some(provider) = text(meta, "model_provider") {
                 provider.clone_into(&mut self.provider);
             }
@@ -215,7 +209,7 @@ impl Rollout {
         self.total = total.cloned();
         self.open = None;
         let last = info.get("last_token_usage");
-        let message = self.messages.iter_mut().rev().find(|message| message.is_assistant());
+        let message = self.parts.messages.iter_mut().rev().find(|message| message.is_assistant());
         let (Some(last), Some(message)) = (last, message.filter(|message| !message.has("usage")))
         else {
             if last.is_some() {
@@ -234,9 +228,9 @@ impl Rollout {
     fn roll_back(&mut self, turns: u64, notes: &mut Notes) {
         self.open = None;
         for _ in 0..turns {
-            let Some(at) = self.messages.iter().rposition(Message::is_typed) else { return };
-            let left: Vec<Message> = self.messages.drain(at..).collect();
-            self.left = self.left + counts_of(&left);
+            let Some(at) = self.parts.messages.iter().rposition(Message::is_typed) else { return };
+            let left: Vec<Message> = self.parts.messages.drain(at..).collect();
+            self.parts.left = self.parts.left + counts_of(&left);
             notes.count_all("messages of branches that were left", left.len());
         }
     }
@@ -251,18 +245,18 @@ impl Rollout {
     /// Adds a block to the response.
     fn say(&mut self, block: Value) {
         let at = self.open.unwrap_or_else(|| {
-            self.messages.push(Message::assistant(&self.provider, &self.model, self.now));
-            self.messages.len() - 1
+            self.parts.messages.push(Message::assistant(&self.provider, &self.model, self.now));
+            self.parts.messages.len() - 1
         });
         self.open = Some(at);
-        self.messages[at].say([block], false);
+        self.parts.messages[at].say([block], false);
     }
 
     /// Adds a message that ends the response.
     fn push(&mut self, mut message: Message) {
         self.open = None;
         message.stamp(self.now);
-        self.messages.push(message);
+        self.parts.messages.push(message);
     }
 }
 

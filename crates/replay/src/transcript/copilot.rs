@@ -77,18 +77,15 @@ pub(super) fn read(lines: &[Line<'_>], notes: &mut Notes) -> Parts {
             session.event(kind, data, line.number, notes);
         }
     }
-    let Session { id, cwd, messages, .. } = session;
-    Parts { session_id: id, cwd, messages, ..Parts::default() }
+    session.parts
 }
 
 /// A session while it is read.
 #[derive(Default)]
 struct Session {
-    id: Option<String>,
-    cwd: Option<String>,
+    parts: Parts,
     /// Time of this event or of the last one that had one.
     now: Option<i64>,
-    messages: Vec<Message>,
     /// Images by the ID that other events use for them.
     assets: HashMap<String, Map<String, Value>>,
     /// Usage of responses, by the provider's ID of the call.
@@ -100,10 +97,11 @@ struct Session {
 impl Session {
     fn event(&mut self, kind: &str, data: &Map<String, Value>, line: u64, notes: &mut Notes) {
         match kind {
-            "session.start" if self.id.is_none() => {
-                self.id = text(data, "sessionId").map(str::to_owned);
+            "session.start" if self.parts.session_id.is_none() => {
+                self.parts.session_id = text(data, "sessionId").map(str::to_owned);
                 let context = data.get("context").and_then(Value::as_object);
-                self.cwd = context.and_then(|context| text(context, "cwd")).map(str::to_owned);
+                self.parts.cwd =
+                    context.and_then(|context| text(context, "cwd")).map(str::to_owned);
             }
             "user.message" => self.user(data, notes),
             "assistant.message" => self.assistant(data),
@@ -154,12 +152,12 @@ impl Session {
         let response = text(data, "apiCallId");
         let is_split = data.get("chunkIndex").and_then(Value::as_u64).is_some_and(|at| at > 0);
         let continues = is_split && response.is_some() && self.open.as_deref() == response;
-        if !continues || !self.messages.last().is_some_and(Message::is_assistant) {
+        if !continues || !self.parts.messages.last().is_some_and(Message::is_assistant) {
             let model = text(data, "model").unwrap_or_default();
-            self.messages.push(Message::assistant("github-copilot", model, self.now));
+            self.parts.messages.push(Message::assistant("github-copilot", model, self.now));
         }
         self.open = response.map(str::to_owned);
-        let Some(message) = self.messages.last_mut() else { return };
+        let Some(message) = self.parts.messages.last_mut() else { return };
         let thinking = text(data, "reasoningText").filter(|text| !text.is_empty());
         let calls = data.get("toolRequests").and_then(Value::as_array).into_iter().flatten();
         let blocks = thinking.map(|text| thinking_block(text, None)).into_iter();
@@ -184,7 +182,7 @@ impl Session {
         let exit = object("shellExecution").and_then(|shell| shell.get("exitCode")?.as_i64());
         let is_done = data.get("success").and_then(Value::as_bool).unwrap_or(true);
         let has_failed = !is_done || exit.is_some_and(|code| code != 0);
-        self.messages.push(Message::result(id, blocks, has_failed, self.now));
+        self.parts.messages.push(Message::result(id, blocks, has_failed, self.now));
     }
 
     /// The image of an attachment or a result: in place, or in an event of its own.
@@ -223,7 +221,7 @@ impl Session {
     /// Adds a message that ends the response.
     fn push(&mut self, message: Message) {
         self.open = None;
-        self.messages.push(message);
+        self.parts.messages.push(message);
     }
 }
 

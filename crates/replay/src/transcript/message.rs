@@ -18,7 +18,7 @@ const ASSISTANT: &str = "assistant";
 const TOOL_RESULT: &str = "toolResult";
 
 /// A message.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Message {
     object: Map<String, Value>,
     /// Its JSON from the file, as long as nothing was changed.

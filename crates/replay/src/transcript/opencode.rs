@@ -211,6 +211,7 @@ impl Session {
 }
 
 /// One response of the model and the results of its calls.
+#[derive(Default)]
 struct Response {
     message: Message,
     blocks: Vec<Value>,
@@ -225,14 +226,8 @@ struct Response {
 impl Response {
     fn new(info: &Map<String, Value>, time: Option<i64>) -> Self {
         let of = |key: &str| text(info, key).unwrap_or_default();
-        Self {
-            message: Message::assistant(of("providerID"), of("modelID"), time),
-            blocks: Vec::new(),
-            results: Vec::new(),
-            usage: None,
-            is_cut: false,
-            ended: None,
-        }
+        let message = Message::assistant(of("providerID"), of("modelID"), time);
+        Self { message, ..Self::default() }
     }
 
     /// Takes a call, and its result if it ended.

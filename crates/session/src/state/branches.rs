@@ -111,9 +111,7 @@ impl Session {
         let list = self.branches.all();
         let message = self.chat.get(at);
         self.branches.push(message);
-        let Some(answer) = message.filter(|it| matches!(it.kind, MessageKind::Assistant)) else {
-            return;
-        };
+        let Some(answer) = message.filter(|it| it.is_answer()) else { return };
         let is_new = self.branches.is_new(answer);
         let is_asked = self.requests.is_open || self.branches.asked.contains(&list);
         if self.calls > 0 && is_new && !is_asked {

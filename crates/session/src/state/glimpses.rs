@@ -38,7 +38,7 @@ impl Session {
             return;
         }
         let is_textless = |file: &&ObjectId| {
-            let known = self.index.get(file).map(|entry| &entry.subject);
+            let known = self.subject(file);
             matches!(known, Some(Subject::File { lines: None, .. }))
         };
         let read = self.effects(call).filter_map(|effect| match effect {

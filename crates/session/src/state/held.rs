@@ -31,7 +31,7 @@ impl Session {
         tokens: u64,
         why: Why,
     ) {
-        let extent = match self.index.get(object).map(|entry| &entry.subject) {
+        let extent = match self.subject(object) {
             Some(Subject::File { version: latest, lines: Some(_), .. }) if latest == version => {
                 if is_whole {
                     Extent::Whole
@@ -141,7 +141,7 @@ impl Session {
 
     /// Lines of an object's version that stand in the window, in any message or note.
     fn lines_standing(&self, object: &ObjectId, version: &Hash) -> Vec<LineRange> {
-        let subject = self.index.get(object).map(|entry| &entry.subject);
+        let subject = self.subject(object);
         let is_latest = subject.is_some_and(|subject| subject.version() == version);
         let of = |shown: &Hash, ranges: &[LineRange]| {
             if is_latest || shown == version {
@@ -207,10 +207,7 @@ impl Session {
     pub fn places_held(&self, held: &HeldLines) -> (Vec<u64>, Vec<u64>) {
         let object = &held.object;
         let mut messages: Vec<u64> = self.showings(object).map(|showing| showing.at).collect();
-        if matches!(
-            self.index.get(object).map(|entry| &entry.subject),
-            Some(Subject::Toolcall { .. })
-        ) {
+        if matches!(self.subject(object), Some(Subject::Toolcall { .. })) {
             let stands = |at: &u64| *self.treatment(*at) != Treatment::Reference;
             messages.extend(self.places_of(object).filter(stands));
         }

@@ -59,8 +59,8 @@ impl Session {
     pub(super) fn enter_host_calls(&mut self, calls: &HostCalls) {
         self.branches.unasked.clear();
         self.branches.failed.clear();
-        if let Some(prices) = &calls.prices {
-            self.bill.set_prices(prices);
+        if calls.prices.is_some() {
+            self.bill.prices.clone_from(&calls.prices);
         }
         for call in &calls.calls {
             self.enter_host_call(calls, *call);

@@ -3,20 +3,25 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::Session;
 use super::notes::Note;
+use crate::is_false;
 use crate::message::MessageKind;
 
 /// A memory change, in words for the model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryChange {
     /// What changed. No two changes in a session have the same text.
     pub text: String,
-    /// The path of the file that changed.
+    /// The path of the file that changed, as the agent sees it.
     pub file: String,
     /// The model's own tool call that made the change. While it stands, the model knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
     /// Whether it is told once, and not again after its note left.
+    #[serde(default, skip_serializing_if = "is_false")]
     pub once: bool,
 }
 

@@ -2,10 +2,11 @@
 //! a command again. Needs that show in what it writes come as events.
 
 use super::Session;
+use crate::chat::ChatMessage;
 use crate::faults::FaultKind;
 use crate::index::Subject;
 use crate::lines::LineRange;
-use crate::message::{Activation, MessageKind, ResultFact, Shows};
+use crate::message::{Activation, ResultFact, Shows};
 use crate::showings::Showing;
 use crate::treatment::Treatment;
 use base::object::{Hash, ObjectId};
@@ -77,9 +78,7 @@ impl Session {
 
     /// Whether the host's own messages went out when the model asked for a result: all of them stood.
     fn was_asked_without_us(&self, at: u64) -> bool {
-        let is_answer = |at: &u64| {
-            self.chat.get(*at).is_some_and(|it| matches!(it.kind, MessageKind::Assistant))
-        };
+        let is_answer = |at: &u64| self.chat.get(*at).is_some_and(ChatMessage::is_answer);
         (0..at).rev().find(is_answer).is_some_and(|asked| self.branches.is_unasked(asked))
     }
 
@@ -135,7 +134,7 @@ impl Session {
         ranges: &[LineRange],
     ) -> Vec<LineRange> {
         let Among { object, version: among } = among;
-        let latest = self.index.get(object).map(|entry| &entry.subject);
+        let latest = self.subject(object);
         if let Some(Subject::File { .. }) = latest {
             return self.files.lines_known(object, version, ranges, among);
         }

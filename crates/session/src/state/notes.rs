@@ -159,7 +159,7 @@ impl Session {
 
     /// The newest showing of a file that is not its present text, as far as versions tell.
     pub fn outdated(&self, file: &ObjectId) -> Option<&Showing> {
-        let now = self.index.get(file).map(|entry| entry.subject.version());
+        let now = self.version(file);
         self.showings(file).rfind(|showing| Some(&showing.version) != now)
     }
 

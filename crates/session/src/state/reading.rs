@@ -61,6 +61,18 @@ impl Session {
         self.index.get(id).map(|entry| &entry.subject)
     }
 
+    /// The newest version of an object that the session met.
+    pub fn version(&self, id: &ObjectId) -> Option<&Hash> {
+        self.subject(id).map(Subject::version)
+    }
+
+    /// Handle and path of a file that the session met, as shown to the model.
+    pub fn shown_file(&self, id: &ObjectId) -> Option<(Handle, &str)> {
+        let entry = self.index.get(id)?;
+        let file @ Subject::File { .. } = &entry.subject else { return None };
+        Some((entry.handle, self.shown_path(file.agent_path())))
+    }
+
     /// The metadata pool, active set and pinned set.
     pub fn sets(&self) -> &Sets {
         &self.sets
@@ -208,7 +220,7 @@ impl Session {
     /// The messages that the model has not answered yet, the newest first, with their positions.
     pub fn unanswered(&self) -> impl Iterator<Item = (u64, &ChatMessage)> {
         let newest = self.window().rev();
-        newest.take_while(|(_, message)| !matches!(message.kind, MessageKind::Assistant))
+        newest.take_while(|(_, message)| !message.is_answer())
     }
 
     /// The window's messages with their positions, without the folded ones.

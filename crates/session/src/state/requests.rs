@@ -4,7 +4,6 @@ use super::Session;
 use crate::caches::{CacheKey, Caches, CallTime, Prefix};
 use crate::chat::Chat;
 use crate::event::Rewrite;
-use crate::message::MessageKind;
 use crate::prefixes::{PlainList, SentSlots};
 use crate::record::CallRecord;
 
@@ -94,7 +93,7 @@ impl Session {
     /// A message joined the chat.
     pub(super) fn request_answered(&mut self, at: u64) {
         let message = self.chat.get(at);
-        let answer = message.filter(|message| matches!(message.kind, MessageKind::Assistant));
+        let answer = message.filter(|message| message.is_answer());
         if let Some(answer) = answer.filter(|_| self.requests.is_open) {
             let time = answer.key.timestamp;
             self.requests.touched(time);

@@ -104,9 +104,9 @@ impl Session {
         let of = |at: u64| self.chat.get(at).map_or(0, |message| message.tokens);
         let results = (0..=at).rev().take_while(is_own).count();
         let call = (at + 1).checked_sub(results as u64 + 1);
-        let alone = call.and_then(|call| self.chat.get(call)).filter(|call| {
-            matches!(call.kind, MessageKind::Assistant) && call.key.calls.len() == results
-        });
+        let alone = call
+            .and_then(|call| self.chat.get(call))
+            .filter(|call| call.is_answer() && call.key.calls.len() == results);
         of(at) + alone.map_or(0, |call| call.tokens)
     }
 }

@@ -150,12 +150,7 @@ impl<'a> Counting<'a> {
                     _ => fact.shown_object(),
                 };
                 shows.extend(fact.object.iter().chain(text_of).map(|object| (object.clone(), way)));
-                let is_file = |object| {
-                    matches!(
-                        state.index().get(object).map(|it| &it.subject),
-                        Some(Subject::File { .. })
-                    )
-                };
+                let is_file = |object| matches!(state.subject(object), Some(Subject::File { .. }));
                 let of_file = text_of.is_some_and(is_file);
                 match way {
                     Way::Reference | Way::Reread => kinds.references += tokens,
