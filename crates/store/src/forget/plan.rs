@@ -357,7 +357,7 @@ mod tests {
         let envelope = Envelope::unsourced(ObjectId::new(id), ObjectType::Toolcall).unwrap();
         let payload = Payload { content: Some(text.to_owned()), ..Payload::default() };
         let mut transaction = store.begin();
-        transaction.put(envelope, &payload, Expected::Any).unwrap();
+        transaction.put(envelope, payload, Expected::Any).unwrap();
         transaction.commit().unwrap().tx_id
     }
 
