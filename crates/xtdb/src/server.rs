@@ -33,7 +33,7 @@ use uuid::Uuid;
 
 use self::ahead::AtHand;
 pub(crate) use self::client::Tx;
-use self::client::{At, Client, ClientOptions, Document, SubmitError, Token, TxOp};
+use self::client::{At, Client, ClientOptions, Document, SubmitError, TxOp};
 use self::documents::{FORMAT, STORE};
 pub(crate) use self::examine::PATIENCE;
 pub use self::examine::{XtdbServer, examine as examine_xtdb};
@@ -96,11 +96,7 @@ impl XtdbBackend {
         options: &XtdbOptions,
         deadline: Option<Duration>,
     ) -> Result<Self> {
-        let mut client = ClientOptions::new(&options.url);
-        client.token = options.token_file.as_deref().map(Token::read).transpose()?;
-        client.ca_file.clone_from(&options.ca_file);
-        client.deadline = deadline;
-        let client = Client::new(client)?;
+        let client = Client::new(ClientOptions::of(options, deadline)?)?;
         let status = client.status()?;
         if status.ingester_failed {
             let problem = "its ingester has failed: it indexes nothing until it is started again";

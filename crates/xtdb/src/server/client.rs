@@ -38,9 +38,8 @@ use self::failure::{Failure, unavailable};
 use self::http::{Http, Notation, Request};
 use self::reply::Reply;
 use self::runtime::Runtime;
-pub(crate) use self::token::Token;
 pub(crate) use self::types::{
-    At, ClientOptions, Document, EntityTx, LoggedOp, LoggedTx, Row, Status, SubmitError, Tx, TxOp,
+    At, ClientOptions, Document, EntityTx, LoggedTx, Row, Status, SubmitError, Tx, TxOp,
 };
 use super::edn;
 use base::error::{Error, Result};

@@ -36,8 +36,9 @@ const IDLE_CONNECTION: Duration = Duration::from_secs(30);
 const MAX_ADDRESS: usize = 7_000;
 
 /// The notation an answer is asked for in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Notation {
+    #[default]
     Json,
     Edn,
 }
@@ -52,7 +53,7 @@ impl Notation {
 }
 
 /// A request.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Request {
     /// Below `/_xtdb/`.
     pub(super) path: &'static str,
@@ -69,15 +70,7 @@ pub(super) struct Request {
 
 impl Request {
     pub(super) fn get(path: &'static str, accept: Notation) -> Self {
-        Self {
-            path,
-            parameters: Vec::new(),
-            accept,
-            body: None,
-            awaits: false,
-            is_long: false,
-            is_streamed: false,
-        }
+        Self { path, accept, ..Self::default() }
     }
 
     /// Marks the answer as possibly long.
