@@ -25,7 +25,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -43,6 +43,7 @@ pub(crate) use self::logged::Logged;
 pub(crate) use self::machines::Introduced;
 pub use self::machines::Machine;
 use base::error::{Error, Result};
+use base::lock;
 use base::object::{
     AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Room, Timestamp, TxId,
 };
@@ -133,9 +134,9 @@ impl XtdbBackend {
         take: &mut dyn FnMut(Logged) -> Result<()>,
     ) -> Result<()> {
         self.open()?.logged_in_parts(after, limit, &mut |mut logged| {
-            self.at_hand().texts = std::mem::take(&mut logged.texts);
+            lock(&self.at_hand).texts = std::mem::take(&mut logged.texts);
             let taken = take(logged);
-            self.at_hand().texts.clear();
+            lock(&self.at_hand).texts.clear();
             taken.map(ControlFlow::Continue)
         })
     }
@@ -145,22 +146,6 @@ impl XtdbBackend {
             return Err(Error::Closed { what: "store" });
         }
         Ok(self)
-    }
-
-    fn writer(&self) -> MutexGuard<'_, Option<Document>> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn missed(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.missed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn at_hand(&self) -> MutexGuard<'_, AtHand> {
-        self.at_hand.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn histories(&self) -> MutexGuard<'_, Histories> {
-        self.histories.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn failed(&self, problem: &str) -> Error {

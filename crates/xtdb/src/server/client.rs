@@ -27,7 +27,7 @@ use std::fmt;
 use std::io::BufRead;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -43,6 +43,7 @@ pub(crate) use self::types::{
 };
 use super::edn;
 use base::error::{Error, Result};
+use base::lock;
 use base::object::{Room, Timestamp};
 
 /// A read as of then sees a document from its transaction on. A read as of now would miss it on a
@@ -328,7 +329,7 @@ impl Client {
     }
 
     fn runtime(&self) -> Result<Arc<Runtime>> {
-        let mut slot = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = lock(&self.runtime);
         if let Some(runtime) = &*slot {
             return Ok(Arc::clone(runtime));
         }

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::client::{At, Document, TxOp};
 use super::{XtdbBackend, documents};
 use base::error::{Error, Result};
+use base::lock;
 use base::object::{Hash, Nickname, ObjectId, Origin, Room, RunningHash, TxId};
 use store::{Expected, Op, Outcome, Put, rules};
 
@@ -289,12 +290,12 @@ impl<'b> Planner<'b> {
     ) -> Result<()> {
         let mark = documents::origin_id(id, origin);
         if self.marks.contains(&mark) {
-            if self.backend.missed().contains(&mark) {
+            if lock(&self.backend.missed).contains(&mark) {
                 return Err(Error::Conflict { id: id.clone(), winner: None });
             }
         } else if self.brought.insert(mark.clone()) {
             planned.changes.push(Change::Match(mark.clone(), None));
-            self.backend.missed().insert(mark.clone());
+            lock(&self.backend.missed).insert(mark.clone());
         }
         planned.changes.push(Change::Put(documents::origin(id, &put.content_hash, origin)));
         planned.marks.push(mark);

@@ -11,6 +11,7 @@ use std::sync::{OnceLock, Weak};
 use tempfile::TempDir;
 
 use super::*;
+use base::lock;
 
 /// A node in memory; ends with the last test that uses it.
 struct Node {
@@ -60,7 +61,7 @@ fn database() -> Option<(Client, Arc<Node>)> {
     if !testing::cases::is_long() {
         return None;
     }
-    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut shared = lock(&SHARED);
     let node = match shared.upgrade() {
         Some(node) => Some(node),
         None if MISSING.get().is_some() => None,
