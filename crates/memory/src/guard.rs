@@ -185,11 +185,7 @@ impl Written<'_> {
         } else {
             check_new_lines(self.scope, &self.file, text, &self.texts, limits)
         };
-        let findings = findings.into_iter().map(|one| {
-            let line = one.line;
-            one.at(self.given, line)
-        });
-        findings.collect()
+        findings.into_iter().map(|one| one.of_file(self.given)).collect()
     }
 
     /// The pages that are gone by the call, if these are told: whoever writes a whole file may have
