@@ -67,9 +67,7 @@ impl Running {
     pub fn sharing(&self) -> Arc<Sharing> {
         Arc::clone(&self.sharing)
     }
-}
 
-impl Running {
     /// Releases this handle. The last one to do so lets versions being sent arrive, but waits no
     /// longer than `limit`.
     pub fn let_go(self: Arc<Self>, limit: Duration) {
@@ -215,13 +213,8 @@ struct Lock {
 
 impl Lock {
     fn beside(store: &str, ending: &str) -> Self {
-        let path = Path::new(store);
-        let name = || {
-            let mut name = path.as_os_str().to_owned();
-            name.push(ending);
-            name.into()
-        };
-        Self { path: path.is_absolute().then(name), held: None }
+        let path = Path::new(store).is_absolute().then(|| format!("{store}{ending}").into());
+        Self { path, held: None }
     }
 
     fn take(&mut self) -> bool {
