@@ -1,15 +1,17 @@
 //! The documents against the code: the table of settings and the lines that the model sees.
 
 use base::object::{Handle, ObjectId, TxId};
-use config::{MEMORY_SETTINGS, SETTINGS, SettingDoc};
+use config::{MEMORY_SETTINGS, MemorySettings, SETTINGS, SettingDoc, Settings};
 use context::forms;
+use serde_json::{Value, json};
 use session::{LineRange, OutputClass, RequestKey, ResultFact, Shows};
 
 const SETTINGS_PAGE: &str = include_str!("../../docs/settings.md");
 const LINES_PAGE: &str = include_str!("../../docs/what-the-model-sees.md");
 
-fn row(doc: &SettingDoc) -> String {
-    let SettingDoc { key, kind, default, description, project } = doc;
+fn row(doc: &SettingDoc, defaults: &Value) -> String {
+    let SettingDoc { key, kind, description, project } = doc;
+    let default = &defaults[*key];
     let place = if *project { "" } else { ". Not in project files" };
     format!("| `{key}` | `{default}` | {} | {description}{place} |", kind.expectation())
 }
@@ -29,8 +31,11 @@ fn rows_behind(heading: &str) -> Vec<String> {
 
 #[test]
 fn the_settings_tables_are_those_of_the_code() {
-    for (heading, table) in [("# Settings", SETTINGS), ("## Memory", MEMORY_SETTINGS)] {
-        let expected: Vec<String> = table.iter().map(row).collect();
+    let (settings, memory) = (json!(Settings::default()), json!(MemorySettings::default()));
+    for (heading, table, defaults) in
+        [("# Settings", SETTINGS, settings), ("## Memory", MEMORY_SETTINGS, memory)]
+    {
+        let expected: Vec<String> = table.iter().map(|doc| row(doc, &defaults)).collect();
         let found = rows_behind(heading);
         assert!(
             found == expected,

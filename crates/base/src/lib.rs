@@ -11,5 +11,7 @@ pub mod harness;
 pub mod markdown;
 pub mod object;
 pub mod path;
+mod sync;
 
 pub use error::{Error, Result};
+pub use sync::lock;

@@ -61,51 +61,43 @@ pub const MEMORY_SETTINGS: &[SettingDoc] = &[
     setting(
         "enabled",
         SettingType::Boolean,
-        "true",
         "`false` keeps memory out of the system prompt; `/memory` still works",
     ),
     setting(
         "maxInjectLines",
         SettingType::Count { min: 0, max: 10_000 },
-        "200",
         "Most lines of a scope in the system prompt",
     ),
     setting(
         "maxInjectBytes",
         SettingType::Count { min: 0, max: 1 << 20 },
-        "8192",
         "Most bytes of a scope in the system prompt",
     ),
     setting(
         "pageTableInjection",
         SettingType::Boolean,
-        "true",
         "Choose pages, and shorten them, within `maxMemoryTokens`; `false`: the first lines of each `MEMORY.md` as they are",
     ),
     setting(
         "maxMemoryTokens",
         SettingType::Count { min: 0, max: 32_768 },
-        "4096",
         "Most tokens of all pages in the system prompt",
     ),
     setting(
         "traceEnabled",
         SettingType::Boolean,
-        "true",
         "Keep traces of what was chosen, of writes and of memory faults",
     ),
     setting(
         "strictWriteback",
         SettingType::Boolean,
-        "true",
         "Refuse a staged entry that doubles another one, is too long or has conflict markers; `false`: write it, with a warning. Secrets are always refused, contradictions never",
     ),
-    user_only(setting(
+    user_only(
         "captureModel",
         SettingType::OptionalText,
-        "null",
         "Model that proposes entries at a compaction and at the end of a session, as `provider/id`; `null`: nothing is proposed",
-    )),
+    ),
 ];
 
 impl MemorySettings {
@@ -134,21 +126,4 @@ pub fn refusal_of_memory_settings(
     let problems = rules.problems(values);
     (!problems.is_empty())
         .then(|| Error::InvalidSettings { path: PathBuf::from(path), problem: problems.join("; ") })
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn the_table_agrees_with_the_defaults() {
-        let Value::Object(defaults) = json!(MemorySettings::default()) else { panic!("an object") };
-        let documented: Map<_, _> = MEMORY_SETTINGS
-            .iter()
-            .map(|doc| (doc.key.to_owned(), serde_json::from_str(doc.default).unwrap()))
-            .collect();
-        assert_eq!(documented, defaults);
-    }
 }

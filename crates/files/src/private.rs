@@ -8,6 +8,9 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 pub use self::held::{FolderAccess, Held, HeldFolder, Placed, is_link};
+pub use self::owner::{
+    is_character_device, is_of_another, is_open_to_all, open_to_append, open_without_waiting,
+};
 use base::error::{Error, Result};
 
 /// Refuses a file that is a link or no regular file, belongs to another user, has a second name, or
@@ -66,24 +69,9 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     if !fs::metadata(path)?.is_file() {
         return Err(refuse());
     }
-    let file = owner::open_without_waiting(path)?;
+    let file = open_without_waiting(path)?;
     // Another entry may have taken its place.
     if file.metadata()?.is_file() { Ok(file) } else { Err(refuse()) }
-}
-
-/// Opens an existing file to append to it, without waiting for a reader.
-pub fn open_to_append(path: &Path) -> io::Result<File> {
-    owner::open_to_append(path)
-}
-
-/// Whether it is a device that keeps no bytes, such as a terminal or `/dev/null`.
-pub fn is_character_device(found: &Metadata) -> bool {
-    owner::is_character_device(found)
-}
-
-/// Whether it belongs to another user.
-pub fn is_of_another(found: &Metadata) -> bool {
-    owner::is_of_another(found)
 }
 
 /// Makes a file that does not exist yet.
@@ -127,11 +115,6 @@ fn problem_of_file(found: &Metadata) -> Option<&'static str> {
     }
 }
 
-/// Whether every user of the machine may change a file.
-pub fn is_open_to_all(found: &Metadata) -> bool {
-    owner::is_open_to_all(found)
-}
-
 #[cfg(unix)]
 mod owner {
     use std::fs::{File, Metadata, OpenOptions};
@@ -151,11 +134,13 @@ mod owner {
         options.mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     }
 
-    pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
+    /// Opens a file for reading; waits for nobody, whatever it is.
+    pub fn open_without_waiting(path: &Path) -> io::Result<File> {
         File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
     }
 
-    pub(super) fn open_to_append(path: &Path) -> io::Result<File> {
+    /// Opens an existing file to append to it, without waiting for a reader.
+    pub fn open_to_append(path: &Path) -> io::Result<File> {
         let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
         let file = File::options().append(true).custom_flags(flags).open(path)?;
         // Opening waits for nobody; writing waits for the reader.
@@ -163,15 +148,18 @@ mod owner {
         Ok(file)
     }
 
-    pub(super) fn is_character_device(found: &Metadata) -> bool {
+    /// Whether it is a device that keeps no bytes, such as a terminal or `/dev/null`.
+    pub fn is_character_device(found: &Metadata) -> bool {
         found.file_type().is_char_device()
     }
 
-    pub(super) fn is_of_another(found: &Metadata) -> bool {
+    /// Whether it belongs to another user.
+    pub fn is_of_another(found: &Metadata) -> bool {
         found.uid() != user()
     }
 
-    pub(super) fn is_open_to_all(found: &Metadata) -> bool {
+    /// Whether every user of the machine may change a file.
+    pub fn is_open_to_all(found: &Metadata) -> bool {
         found.mode() & 0o002 != 0
     }
 
@@ -217,10 +205,8 @@ mod owner {
         }
     }
 
-    #[expect(unsafe_code, reason = "the library has no safe call for this")]
     fn user() -> u32 {
-        // SAFETY: the call takes nothing and always succeeds.
-        unsafe { libc::geteuid() }
+        rustix::process::geteuid().as_raw()
     }
 }
 
@@ -241,23 +227,28 @@ mod owner {
 
     pub(super) fn restrict(_options: &mut OpenOptions) {}
 
-    pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
+    /// Opens a file for reading; waits for nobody, whatever it is.
+    pub fn open_without_waiting(path: &Path) -> io::Result<File> {
         File::open(path)
     }
 
-    pub(super) fn open_to_append(path: &Path) -> io::Result<File> {
+    /// Opens an existing file to append to it, without waiting for a reader.
+    pub fn open_to_append(path: &Path) -> io::Result<File> {
         File::options().append(true).open(path)
     }
 
-    pub(super) fn is_character_device(_found: &Metadata) -> bool {
+    /// Whether it is a device that keeps no bytes, such as a terminal or `/dev/null`.
+    pub fn is_character_device(_found: &Metadata) -> bool {
         false
     }
 
-    pub(super) fn is_of_another(_found: &Metadata) -> bool {
+    /// Whether it belongs to another user.
+    pub fn is_of_another(_found: &Metadata) -> bool {
         false
     }
 
-    pub(super) fn is_open_to_all(_found: &Metadata) -> bool {
+    /// Whether every user of the machine may change a file.
+    pub fn is_open_to_all(_found: &Metadata) -> bool {
         false
     }
 

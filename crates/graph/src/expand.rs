@@ -117,15 +117,10 @@ pub struct Expanded {
     pub more: bool,
 }
 
-/// A node before it is decided whether it is listed.
+/// A node before it is decided whether it is listed: it has no metadata or content yet.
 struct Reached {
-    depth: u32,
-    parent: Option<usize>,
-    via: Option<(ObjectId, Relation)>,
-    state: TargetState,
-    id: Option<ObjectId>,
+    node: GraphNode,
     version: Option<Version>,
-    part: Option<ContentPart>,
     is_pinned: bool,
 }
 
@@ -155,7 +150,7 @@ impl Graph<'_> {
             walk.queue.push_back(reached);
         }
         while let Some(reached) = walk.queue.pop_front() {
-            if walk.take(&reached)?.is_none() {
+            if !walk.take(reached)? {
                 break;
             }
         }
@@ -183,8 +178,9 @@ impl Graph<'_> {
         };
         let relation = Relation { kind, written, place };
         let target = self.resolver.target(root.id(), &relation, TxId(0))?;
-        let reached = self.reached(0, None, root.id(), relation, target)?;
-        Ok(Reached { via: None, ..reached })
+        let mut reached = self.reached(0, None, root.id(), relation, target)?;
+        reached.node.via = None;
+        Ok(reached)
     }
 
     /// The node that a relation leads to.
@@ -200,16 +196,22 @@ impl Graph<'_> {
             (Some(id), Some(tx_id)) => self.store.get(id, AsOf::Tx(tx_id))?,
             _ => None,
         };
-        Ok(Reached {
+        let is_pinned = relation.kind == RelationKind::Static;
+        let node = GraphNode {
             depth,
             parent,
             part: ContentPart::of(&relation.written),
-            is_pinned: relation.kind == RelationKind::Static,
             via: Some((from.clone(), relation)),
             state: target.state,
             id: target.id,
-            version,
-        })
+            tx_id: version.as_ref().map(|version| version.tx_id),
+            content_hash: version.as_ref().map(|version| version.content_hash.clone()),
+            metadata: Vec::new(),
+            content: None,
+            fields: Vec::new(),
+            left_out_chars: None,
+        };
+        Ok(Reached { node, version, is_pinned })
     }
 }
 
@@ -218,48 +220,53 @@ struct Walk<'w> {
     expansion: &'w Expansion,
     queue: VecDeque<Reached>,
     seen: HashSet<Identity>,
-    followed: HashSet<(ObjectId, TxId)>,
+    followed: HashSet<(ObjectId, Option<TxId>)>,
     expanded: Expanded,
     spent_chars: u64,
 }
 
 impl Walk<'_> {
-    /// Lists a node and queues its neighbours; `None` once the limit ends the walk.
-    fn take(&mut self, reached: &Reached) -> Result<Option<()>> {
+    /// Lists a node and queues its neighbours; `false` once the limit ends the walk.
+    fn take(&mut self, reached: Reached) -> Result<bool> {
         if !self.seen.insert(reached.identity()) {
-            return Ok(Some(()));
+            return Ok(true);
         }
-        let Self { expansion, .. } = self;
-        let kind = reached.version.as_ref().map(|version| version.envelope.kind);
-        let is_listed =
-            expansion.types.is_empty() || kind.is_some_and(|kind| expansion.types.contains(&kind));
-        let mut parent = reached.parent;
+        let Reached { node, version, is_pinned } = reached;
+        let types = &self.expansion.types;
+        let kind = version.as_ref().map(|version| version.envelope.kind);
+        let is_listed = types.is_empty() || kind.is_some_and(|kind| types.contains(&kind));
+        let (from, depth, mut parent) = (node.id.clone(), node.depth, node.parent);
         if is_listed {
-            if self.expanded.nodes.len() >= expansion.limit {
+            if self.expanded.nodes.len() >= self.expansion.limit {
                 self.expanded.more = true;
-                return Ok(None);
+                return Ok(false);
             }
-            let node = self.node(reached)?;
             parent = Some(self.expanded.nodes.len());
+            let node = self.filled(node, version.as_ref(), is_pinned)?;
             self.expanded.nodes.push(node);
         }
-        self.follow(reached, parent)?;
-        Ok(Some(()))
+        if let Some(id) = from.filter(|_| depth < self.expansion.depth) {
+            self.follow(&id, version.map(|version| version.tx_id), depth + 1, parent)?;
+        }
+        Ok(true)
     }
 
-    /// Queues the neighbours of a node, in the direction asked for.
-    fn follow(&mut self, reached: &Reached, parent: Option<usize>) -> Result<()> {
-        let (Some(id), depth) = (&reached.id, reached.depth) else { return Ok(()) };
-        let tx_id = reached.version.as_ref().map_or(TxId(0), |version| version.tx_id);
-        if depth >= self.expansion.depth || !self.followed.insert((id.clone(), tx_id)) {
+    /// Queues the neighbours of an object, in the direction asked for. `tx_id`: its version.
+    fn follow(
+        &mut self,
+        id: &ObjectId,
+        tx_id: Option<TxId>,
+        depth: u32,
+        parent: Option<usize>,
+    ) -> Result<()> {
+        if !self.followed.insert((id.clone(), tx_id)) {
             return Ok(());
         }
-        let next = depth + 1;
-        if self.expansion.direction != Direction::Back && reached.version.is_some() {
+        if let Some(tx_id) = tx_id.filter(|_| self.expansion.direction != Direction::Back) {
             for resolved in self.graph.links_at(id, AsOf::Tx(tx_id))? {
                 if self.is_followed(&resolved) {
                     let Resolved { from, relation, target, .. } = resolved;
-                    let reached = self.graph.reached(next, parent, &from, relation, target)?;
+                    let reached = self.graph.reached(depth, parent, &from, relation, target)?;
                     self.queue.push_back(reached);
                 }
             }
@@ -270,10 +277,11 @@ impl Walk<'_> {
                     let Resolved { from, relation, .. } = resolved;
                     let version = self.graph.resolver.version(&from)?;
                     let target = resolve::object(&from, version.as_deref());
-                    let reached = self.graph.reached(next, parent, &from, relation, target)?;
+                    let mut reached = self.graph.reached(depth, parent, &from, relation, target)?;
                     // The relation's part belongs to the text that it leads to, not to the one that
                     // contains it.
-                    self.queue.push_back(Reached { part: None, is_pinned: false, ..reached });
+                    (reached.node.part, reached.is_pinned) = (None, false);
+                    self.queue.push_back(reached);
                 }
             }
         }
@@ -288,28 +296,20 @@ impl Walk<'_> {
             && (fields.is_empty() || fields.iter().any(|pattern| pattern.fits(place)))
     }
 
-    fn node(&mut self, reached: &Reached) -> Result<GraphNode> {
-        let mut node = GraphNode {
-            depth: reached.depth,
-            parent: reached.parent,
-            via: reached.via.clone(),
-            state: reached.state,
-            id: reached.id.clone(),
-            tx_id: reached.version.as_ref().map(|version| version.tx_id),
-            content_hash: reached.version.as_ref().map(|version| version.content_hash.clone()),
-            part: reached.part.clone(),
-            metadata: Vec::new(),
-            content: None,
-            fields: Vec::new(),
-            left_out_chars: None,
-        };
-        let Some(version) = &reached.version else { return Ok(node) };
+    /// A node with what was asked for.
+    fn filled(
+        &mut self,
+        mut node: GraphNode,
+        version: Option<&Version>,
+        is_pinned: bool,
+    ) -> Result<GraphNode> {
+        let Some(version) = version else { return Ok(node) };
         let store = self.graph.store;
         node.metadata = store.metadata_view(version)?;
-        if self.expansion.what == What::Metadata || reached.state != TargetState::Found {
+        if self.expansion.what == What::Metadata || node.state != TargetState::Found {
             return Ok(node);
         }
-        if reached.is_pinned {
+        if is_pinned {
             match store.verify(version) {
                 Err(Error::HashMismatch { .. }) => {
                     node.state = TargetState::Mismatch;
@@ -358,19 +358,19 @@ impl Walk<'_> {
 
 impl Reached {
     fn identity(&self) -> Identity {
-        let pin = match self.via.as_ref().map(|(_, relation)| &relation.written) {
+        let pin = match self.node.via.as_ref().map(|(_, relation)| &relation.written) {
             // Missing versions of one object differ by the pinned hash.
             Some(Written::Object { pin: Some(pin), .. }) if self.version.is_none() => {
                 pin.content_hash.to_string()
             }
             // Unresolved links are told apart by their object and their target as written.
-            Some(Written::Link { target, .. }) if self.id.is_none() => {
-                let from = self.via.as_ref().map(|(from, _)| from.as_str()).unwrap_or_default();
+            Some(Written::Link { target, .. }) if self.node.id.is_none() => {
+                let from =
+                    self.node.via.as_ref().map(|(from, _)| from.as_str()).unwrap_or_default();
                 format!("{from} {target}")
             }
             _ => String::new(),
         };
-        let tx_id = self.version.as_ref().map(|version| version.tx_id);
-        (self.id.clone(), tx_id, self.part.clone(), pin)
+        (self.node.id.clone(), self.node.tx_id, self.node.part.clone(), pin)
     }
 }

@@ -37,9 +37,7 @@ pub type Exists<'a> = &'a dyn Fn(&str, &str) -> bool;
 pub type Meant<'a> = &'a dyn Fn(&ObjectId, &str, AsOf) -> Result<Vec<ObjectId>>;
 
 /// What a relation's target turned out to be.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, strum::IntoStaticStr,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum TargetState {

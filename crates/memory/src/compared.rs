@@ -10,7 +10,7 @@ use super::pins::{CitationPin, CitedChange, MAX_BYTES, Places, with_lf};
 use super::stale::{CitedFile, Staleness};
 use base::error::Result;
 use base::object::{AsOf, Hash, unified_diff};
-use source::{FileState, IndexOptions, read_file};
+use source::{IndexOptions, read_text};
 use store::Store;
 
 /// Most lines of a diff that are shown.
@@ -74,10 +74,7 @@ impl Compared {
         let of_git = of_git.unwrap_or_default();
         let mut compared = Self::default();
         for (path, cited) in changed {
-            let now = match read_file(path, MAX_BYTES).state {
-                FileState::Text { text, .. } => Some(with_lf(&text)),
-                _ => None,
-            };
+            let now = read_text(path, MAX_BYTES).map(|text| with_lf(&text));
             for CitedFile { pin, change, .. } in
                 cited.iter().filter(|cited| is_shown(cited, places))
             {

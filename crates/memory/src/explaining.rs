@@ -42,10 +42,7 @@ impl Memory {
         found.extend(self.dropped_by(&written));
         for file in &written {
             let missing = self.missing(file.pages.iter(), Search::Project).into_iter();
-            found.extend(missing.map(|finding| {
-                let line = finding.line;
-                finding.at(file.given, line)
-            }));
+            found.extend(missing.map(|finding| finding.of_file(file.given)));
         }
         found.extend(self.note_written_in_project(&written));
         let told: Vec<String> = found.iter().map(|finding| format!("- {finding}")).collect();

@@ -34,7 +34,7 @@ const AHEAD_DAYS: i64 = 3;
 const TEXT_CHARS: usize = 12;
 
 /// What is known of a page besides its Markdown.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fact {
     /// The page's ID.
     pub id: PageId,
@@ -83,42 +83,17 @@ pub struct Fact {
     #[serde(flatten)]
     pub rest: Map<String, Value>,
     /// Its scope.
-    #[serde(skip, default = "Fact::unknown_scope")]
+    #[serde(skip)]
     pub scope: Scope,
 }
 
 impl Fact {
     /// The facts of a new page.
     pub(super) fn new(page: &Page, confirmed: String) -> Self {
-        let mut fact = Self::bare(page.id.clone(), page.place.scope);
+        let (id, scope) = (page.id.clone(), page.place.scope);
+        let mut fact = Self { id, confirmed, scope, ..Self::default() };
         fact.describe(page);
-        fact.confirmed = confirmed;
         fact
-    }
-
-    fn bare(id: PageId, scope: Scope) -> Self {
-        Self {
-            id,
-            file: String::new(),
-            headings: Vec::new(),
-            words: String::new(),
-            text: String::new(),
-            confirmed: String::new(),
-            cites: Vec::new(),
-            uses: 0,
-            used: String::new(),
-            origin: String::new(),
-            seen: false,
-            checked: String::new(),
-            on: String::new(),
-            gone: String::new(),
-            rest: Map::new(),
-            scope,
-        }
-    }
-
-    fn unknown_scope() -> Scope {
-        Scope::Project
     }
 
     /// Takes over a page's place and text. Returns whether it says something else: punctuation,
@@ -226,10 +201,15 @@ impl Fact {
         let cites: Vec<CitationPin> =
             self.cites.iter().filter(|pin| pin.is_private).cloned().collect();
         let confirmed = if cites.is_empty() { String::new() } else { self.confirmed.clone() };
-        let mut own = Self::bare(self.id.clone(), self.scope);
-        (own.confirmed, own.cites) = (confirmed, cites);
-        (own.uses, own.used) = (self.uses, self.used.clone());
-        (own.uses > 0 || !own.cites.is_empty()).then_some(own)
+        (self.uses > 0 || !cites.is_empty()).then(|| Self {
+            id: self.id.clone(),
+            confirmed,
+            cites,
+            uses: self.uses,
+            used: self.used.clone(),
+            scope: self.scope,
+            ..Self::default()
+        })
     }
 }
 

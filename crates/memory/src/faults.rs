@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use super::fidelity::Fidelity;
 use super::page::PageId;
@@ -15,17 +16,7 @@ const MAX_CALLS: usize = 1_000;
 
 /// A failure of memory.
 #[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    strum::IntoStaticStr,
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr,
 )]
 #[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
@@ -88,19 +79,6 @@ pub struct MemoryFaultKind {
     pub pages: Vec<PageId>,
     /// What happened, in words.
     pub words: String,
-}
-
-/// A finished call of a tool that read files.
-#[derive(Debug, Clone, Copy)]
-pub struct ObservedCall<'a> {
-    /// The tool's name.
-    pub tool: &'a str,
-    /// Its arguments as JSON.
-    pub args: &'a str,
-    /// SHA-256 over the current state of its sources, by name and content.
-    pub sources: &'a Hash,
-    /// Whether the store holds the result.
-    pub is_stored: bool,
 }
 
 /// What is known about a session, to find its memory faults.
@@ -193,15 +171,20 @@ impl Watch {
         self.count(vec![fault(MemoryFault::Refetch, evicted, words)])
     }
 
-    /// A tool that reads files has finished.
-    pub fn called(&mut self, call: ObservedCall<'_>) -> Vec<MemoryFaultKind> {
-        let key = Hash::of(format!("{}\n{}", call.tool, call.args));
-        let now = (call.sources.clone(), call.is_stored);
-        match self.calls.insert(key.clone(), now) {
-            Some((sources, true)) if sources == *call.sources => {
+    /// A tool that reads files has finished. `args`: as JSON. `sources`: SHA-256 over their current
+    /// state, by name and content. `is_stored`: whether the store holds the result.
+    pub fn called(
+        &mut self,
+        tool: &str,
+        args: &str,
+        sources: &Hash,
+        is_stored: bool,
+    ) -> Vec<MemoryFaultKind> {
+        let key = Hash::of(format!("{tool}\n{args}"));
+        match self.calls.insert(key.clone(), (sources.clone(), is_stored)) {
+            Some((before, true)) if before == *sources => {
                 let words = format!(
-                    "`{}` ran again with the same arguments on unchanged sources, and its result is stored",
-                    call.tool
+                    "`{tool}` ran again with the same arguments on unchanged sources, and its result is stored"
                 );
                 self.count(vec![fault(MemoryFault::DuplicateTool, Vec::new(), words)])
             }

@@ -2,6 +2,7 @@
 //! the same lines, and no tag in them can end the enclosing section. Must not choose a fidelity.
 
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use super::page::{Page, each_word};
 use super::parse::without_marker;
@@ -17,17 +18,7 @@ const POINTER_WORDS: usize = 5;
 
 /// How much of a page is in the system prompt.
 #[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    strum::IntoStaticStr,
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr,
 )]
 #[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]

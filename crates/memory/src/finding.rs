@@ -9,9 +9,7 @@ use serde::{Serialize, Serializer};
 use base::object::quote;
 
 /// Kinds of findings. The names are stable.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, strum::IntoStaticStr,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::IntoStaticStr)]
 #[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum FindingCode {
@@ -96,6 +94,12 @@ impl MemoryFinding {
     /// A finding without a file.
     pub fn new(code: FindingCode, words: impl Into<String>) -> Self {
         Self { code, words: quote::line(&words.into()).into_owned(), file: None, line: None }
+    }
+
+    /// The same finding for a file.
+    #[must_use]
+    pub fn of_file(self, file: impl Into<PathBuf>) -> Self {
+        Self { file: Some(file.into()), ..self }
     }
 
     /// The same finding for a file, and a line of it.

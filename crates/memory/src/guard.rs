@@ -16,7 +16,7 @@ use base::harness::{Call, FileAccess, Patched};
 use base::object::quote;
 use config::{MEMORY_CONFIG_FILE, MemorySettings};
 use context::stand_ins::first_stand_in;
-use source::{FileState, canonical_path, read_file, resolve_path};
+use source::{canonical_path, read_text, resolve_path};
 
 /// Largest file that is checked.
 const MAX_BYTES: u64 = 4 << 20;
@@ -53,7 +53,7 @@ pub(super) fn refuse_write(
         return Some(NOT_TRUSTED.to_owned());
     }
     targets(folders, cwd, call).into_iter().find_map(|target| {
-        let before = text_of(&target.path).unwrap_or_default();
+        let before = read_text(&target.path, MAX_BYTES).unwrap_or_default();
         let after = text_after(call, &target, &before);
         let is_new = |line: &&str| !before.contains(*line);
         if let Some(line) = after.lines().filter_map(first_stand_in).find(is_new) {
@@ -106,7 +106,8 @@ pub(super) struct Writing {
 pub(super) fn about_to_write(folders: &Folders, cwd: &Path, tool: &str, args: &Value) -> Writing {
     let targets = targets(folders, cwd, Call::new(tool, args));
     let texts = targets.iter().filter(|target| target.file != MEMORY_CONFIG_FILE);
-    let texts = texts.filter_map(|target| Some((target.path.clone(), text_of(&target.path)?)));
+    let texts =
+        texts.filter_map(|target| Some((target.path.clone(), read_text(&target.path, MAX_BYTES)?)));
     let texts = texts.collect();
     let in_project = targets.into_iter().filter(|target| is_in_project(target.scope));
     Writing { in_project: in_project.map(|target| target.file).collect(), texts }
@@ -149,7 +150,7 @@ pub(super) fn written<'a>(
     let is_new = |line: &str| !line.trim().is_empty() && lines.contains(line.trim());
     let written = targets(folders, cwd, call).into_iter().map(|target| {
         let Target { scope, file, path, given } = target;
-        let text = text_of(&path);
+        let text = read_text(&path, MAX_BYTES);
         let pages = text.as_deref().filter(|_| file != MEMORY_CONFIG_FILE);
         let mut pages = pages.map(|text| parse(scope, &file, text)).unwrap_or_default();
         pages.retain(|page| page.text.lines().any(is_new));
@@ -184,11 +185,7 @@ impl Written<'_> {
         } else {
             check_new_lines(self.scope, &self.file, text, &self.texts, limits)
         };
-        let findings = findings.into_iter().map(|one| {
-            let line = one.line;
-            one.at(self.given, line)
-        });
-        findings.collect()
+        findings.into_iter().map(|one| one.of_file(self.given)).collect()
     }
 
     /// The pages that are gone by the call, if these are told: whoever writes a whole file may have
@@ -253,13 +250,6 @@ fn text_after(call: Call<'_>, target: &Target<'_>, before: &str) -> String {
         }
     }
     text
-}
-
-fn text_of(path: &Path) -> Option<String> {
-    match read_file(path, MAX_BYTES).state {
-        FileState::Text { text, .. } => Some(text),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

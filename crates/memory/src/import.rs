@@ -16,6 +16,7 @@ use self::rules::rules_of;
 use super::checks::{page_of, position_of, refuse_secret};
 use super::finding::{FindingCode, MemoryFinding};
 use super::journal::{Author, Draft, MAX_OPERATION_BYTES};
+use super::kind::is_step;
 use super::page::Page;
 use super::parse::{parse, without_marker};
 use super::scope::{INDEX_FILE, Scope};
@@ -344,12 +345,6 @@ fn entries(text: &str, origin: &str) -> Vec<Draft> {
         }
     }
     drafts
-}
-
-/// Whether a text is an item of a numbered list.
-fn is_step(text: &str) -> bool {
-    let rest = text.trim_start().trim_start_matches(|char: char| char.is_ascii_digit());
-    rest.len() < text.trim_start().len() && (rest.starts_with(". ") || rest.starts_with(") "))
 }
 
 /// Whether a step belongs to an entry: its words announce it, or it has steps already.

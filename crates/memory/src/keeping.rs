@@ -9,6 +9,7 @@ use std::sync::{Arc, LazyLock};
 use super::compared::{CitedReport, Compared};
 use super::facts::{Book, Fact, Met, text_hash};
 use super::identity::{self, KnownPage};
+use super::journal::Draft;
 use super::page::{Page, PageId, PagePlace};
 use super::pins::{Checker, CitedChange, Places};
 use super::stale::{self, CitedFile, Doubt, Staleness};
@@ -100,19 +101,6 @@ pub struct StaleReport {
     pub page: Page,
     /// The cited files that changed.
     pub cited: Vec<CitedReport>,
-}
-
-/// Something imported that is in memory now.
-#[derive(Debug, Clone, Copy)]
-pub struct ImportedMemory<'a> {
-    /// Its scope.
-    pub scope: Scope,
-    /// Its file.
-    pub file: &'a str,
-    /// The text of the entry.
-    pub text: &'a str,
-    /// Its origin.
-    pub origin: &'a str,
 }
 
 impl Keeper {
@@ -451,17 +439,18 @@ impl Memory {
         self.keeper.shares();
     }
 
-    /// Records where pages were imported from: in an index, the page with the text; in a topic
-    /// file, all pages.
-    pub fn note_origins(&mut self, imported: &[ImportedMemory<'_>]) {
-        if imported.is_empty() {
+    /// Records where pages in memory were imported from, if they were: in an index, the page with
+    /// the text; in a topic file, all pages.
+    pub fn note_origins(&mut self, written: &[(Scope, &Draft)]) {
+        if written.iter().all(|(_, draft)| draft.origin.is_none()) {
             return;
         }
         let look = self.look();
-        for ImportedMemory { scope, file, text, origin } in imported {
+        for (scope, Draft { file, text, origin, .. }) in written {
+            let Some(origin) = origin else { continue };
             let text = text_hash(text);
             let is_meant = |page: &&Page| {
-                (page.place.scope, page.place.file.as_str()) == (*scope, *file)
+                (page.place.scope, &page.place.file) == (*scope, file)
                     && (!page.is_entry() || text_hash(&page.text) == text)
             };
             let pages: Vec<PageId> =

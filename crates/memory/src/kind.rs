@@ -146,11 +146,13 @@ fn is_order_behind_key(text: &str) -> bool {
 
 /// Whether a text is a numbered list, or a block of code with some words.
 fn is_steps(text: &str) -> bool {
-    let numbered = text.lines().filter(|line| {
-        let rest = line.trim_start().trim_start_matches(|char: char| char.is_ascii_digit());
-        rest.len() < line.trim_start().len() && (rest.starts_with(". ") || rest.starts_with(") "))
-    });
-    numbered.count() >= 2 || text.contains("```")
+    text.lines().filter(|line| is_step(line)).count() >= 2 || text.contains("```")
+}
+
+/// Whether a text is an item of a numbered list.
+pub(super) fn is_step(text: &str) -> bool {
+    let rest = text.trim_start().trim_start_matches(|char: char| char.is_ascii_digit());
+    rest.len() < text.trim_start().len() && (rest.starts_with(". ") || rest.starts_with(") "))
 }
 
 #[cfg(test)]

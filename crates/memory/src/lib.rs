@@ -63,7 +63,7 @@ pub use self::faults::{MemoryFault, Resident};
 pub use self::fidelity::Fidelity;
 pub use self::identity::KnownPage;
 pub use self::inject::{Injection, section_tokens};
-pub use self::keeping::{ImportedMemory, StalePage, StaleReport, StoreAccess};
+pub use self::keeping::{StalePage, StaleReport, StoreAccess};
 pub use self::load::{Loaded, MemoryFile};
 pub use self::overview::{
     FileOverview, Overview, PageOverview, ScopeOverview, SectionOverview, TableState,

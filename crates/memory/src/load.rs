@@ -172,20 +172,16 @@ impl Loader {
             let problem = format!("has {count} entries; the first {MAX_PAGES} count");
             warnings.push(Warning::new("MANY_ENTRIES", path, problem));
         }
-        let hash = Hash::of(&text);
-        let path = path.to_owned();
-        let links = document.links;
-        let is_linked = false;
         let file = MemoryFile {
             scope,
             file,
-            path,
-            hash,
+            path: path.to_owned(),
+            hash: Hash::of(&text),
             text,
             bytes,
-            links,
+            links: document.links,
             leads: Vec::new(),
-            is_linked,
+            is_linked: false,
             pages,
             secret_lines,
         };

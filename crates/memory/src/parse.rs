@@ -143,7 +143,7 @@ fn line(number: usize) -> u32 {
 }
 
 /// The headings above a byte of a text, outermost first.
-fn headings_at(document: &Document, at: usize) -> Vec<String> {
+pub(super) fn headings_at(document: &Document, at: usize) -> Vec<String> {
     let after = document.headings.partition_point(|heading| heading.range.start <= at);
     let mut above = Vec::new();
     let mut next = after.checked_sub(1);

@@ -60,7 +60,7 @@ pub struct Residency {
     pub below_least: Vec<usize>,
 }
 
-/// Chooses by value per token, up to the limits. Takes time linear in the number of candidates.
+/// Chooses by value per token, up to the limits.
 pub fn choose(candidates: &[ResidencyCandidate], limits: &ResidencyLimits) -> Residency {
     let mut room = Room { tokens: limits.tokens, groups: limits.groups.clone() };
     let mut chosen =
@@ -205,9 +205,15 @@ fn take_rules(candidates: &[ResidencyCandidate], room: &mut Room, chosen: &mut C
     }
 }
 
-/// A page's step from one level to a higher one. High bits: its rank by worth; low bits: the page's
-/// index and the new level.
-type Step = u64;
+/// A page's step from one level to a higher one.
+#[derive(Clone, Copy)]
+struct Step {
+    order: u16,
+    /// The page's index.
+    at: usize,
+    /// The new level.
+    to: u8,
+}
 
 /// The steps, most worthwhile first. A page's own steps ascend.
 fn steps(candidates: &[ResidencyCandidate], levels: &[u8]) -> Vec<Step> {
@@ -232,13 +238,11 @@ fn steps(candidates: &[ResidencyCandidate], levels: &[u8]) -> Vec<Step> {
             }
             // A resident level counts more; that must not make a later step better than this one.
             before = before.min(best);
-            steps.push(
-                u64::from(order(before)) << ORDER_BIT | (at as u64) << 8 | u64::from(at_best),
-            );
+            steps.push(Step { order: order(before), at, to: at_best });
             (from, best) = (at_best, 0.0);
         }
     }
-    sort(&mut steps);
+    steps.sort_by_key(|step| step.order);
     steps
 }
 
@@ -258,33 +262,8 @@ fn order(worth: f32) -> u16 {
     !u16::try_from(worth.to_bits() >> 16).unwrap_or(u16::MAX)
 }
 
-/// First bit of a step's order.
-const ORDER_BIT: u32 = 48;
-
-/// Sorts by two counting passes: stable, and faster than comparing.
-fn sort(steps: &mut Vec<Step>) {
-    let mut other = vec![0; steps.len()];
-    for shift in [ORDER_BIT, ORDER_BIT + 8] {
-        let digit = |step: Step| usize::from((step >> shift).to_le_bytes()[0]);
-        let mut starts = [0_usize; 257];
-        for step in steps.iter() {
-            starts[digit(*step) + 1] += 1;
-        }
-        for place in 1..257 {
-            starts[place] += starts[place - 1];
-        }
-        for step in steps.iter() {
-            let start = &mut starts[digit(*step)];
-            other[*start] = *step;
-            *start += 1;
-        }
-        std::mem::swap(steps, &mut other);
-    }
-}
-
 fn take(candidates: &[ResidencyCandidate], step: Step, room: &mut Room, chosen: &mut Chosen) {
-    let page = step & ((1 << ORDER_BIT) - 1);
-    let (Ok(at), Ok(to)) = (usize::try_from(page >> 8), u8::try_from(page & 0xff)) else { return };
+    let Step { at, to, .. } = step;
     if chosen.is_full[at] {
         return;
     }

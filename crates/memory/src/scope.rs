@@ -27,6 +27,7 @@ pub const ARCHIVE_FOLDER: &str = "archive";
     Debug,
     Clone,
     Copy,
+    Default,
     PartialEq,
     Eq,
     PartialOrd,
@@ -43,6 +44,7 @@ pub enum Scope {
     /// The user's, in all projects on this machine.
     Global,
     /// The project's, shared through its repository.
+    #[default]
     Project,
     /// The user's in this project: [`LOCAL_INDEX_FILE`] in the project's folder, which git ignores.
     Local,

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 
 pub(crate) use self::lines::{BadLine, JsonLines};
-pub(crate) use self::lock::FolderLock;
+pub(crate) use self::lock::{FolderLock, LOCK_FILE};
 use super::finding::{FindingCode, MemoryFinding};
 use super::scope::{Folders, LOCAL_INDEX_FILE, Scope};
 use base::error::{Error, Result};
@@ -32,15 +32,6 @@ pub(crate) const MAX_FILE_BYTES: u64 = 16 << 20;
 /// files in the project under such a name are not read.
 pub(crate) const OWN_FILES: [&str; 4] =
     ["page-facts.local.jsonl", "page-table.jsonl", "traces.jsonl", "writeback-journal.jsonl"];
-
-/// Files that earlier versions kept in a project's folder.
-pub(crate) const FORMER_FILES: [&str; 5] = [
-    "page-facts.local.jsonl",
-    "page-table.jsonl",
-    "traces.jsonl",
-    "writeback-journal.jsonl",
-    lock::LOCK_FILE,
-];
 
 /// Private files in a project's folder, listed in its `.gitignore`.
 ///
@@ -371,7 +362,7 @@ impl MemoryFolder {
     /// # Errors
     /// `MEMORY_BUSY`; as [`Self::write`].
     pub(crate) fn lock(&self) -> Result<FolderLock> {
-        FolderLock::take(&self.made(lock::LOCK_FILE)?)
+        FolderLock::take(&self.made(LOCK_FILE)?)
     }
 
     /// Like [`Self::lock`], but `None` if another writer holds it for longer than a moment.
@@ -379,7 +370,7 @@ impl MemoryFolder {
     /// # Errors
     /// As [`Self::write`].
     pub(crate) fn try_lock(&self) -> Result<Option<FolderLock>> {
-        FolderLock::take_at_once(&self.made(lock::LOCK_FILE)?)
+        FolderLock::take_at_once(&self.made(LOCK_FILE)?)
     }
 
     /// The name of a file that exists only while `name` is written.
@@ -432,9 +423,7 @@ fn drop_older(folder: &HeldFolder) -> io::Result<()> {
 /// Whether a file is one that only the program reads and writes, or was set aside from one.
 fn is_own(name: &str) -> bool {
     let of = name.strip_suffix(SET_ASIDE).unwrap_or(name);
-    of == lock::LOCK_FILE
-        || OWN_FILES.contains(&of)
-        || (of == super::facts::FACTS_FILE && of != name)
+    of == LOCK_FILE || OWN_FILES.contains(&of) || (of == super::facts::FACTS_FILE && of != name)
 }
 
 fn append_to(place: &Place, added: &[String], is_awaited: bool) -> io::Result<()> {

@@ -136,12 +136,9 @@ pub(super) fn read(folder: &MemoryFolder) -> (Vec<Row>, Vec<MemoryFinding>) {
 }
 
 fn write(folder: &MemoryFolder, rows: &[Row]) -> Result<()> {
-    let mut text = String::new();
-    for row in rows {
-        let line = serde_json::to_string(row)
-            .map_err(|error| Error::internal(format!("a row of the page table: {error}")))?;
-        text.push_str(&line);
-        text.push('\n');
-    }
+    let lines = rows.iter().map(|row| Ok(serde_json::to_string(row)? + "\n"));
+    let text: serde_json::Result<String> = lines.collect();
+    let text =
+        text.map_err(|error| Error::internal(format!("a row of the page table: {error}")))?;
     folder.write(TABLE_FILE, text.as_bytes())
 }

@@ -9,7 +9,7 @@ use super::facts::LOCAL_FACTS_FILE;
 use super::journal::{JOURNAL_FILE, own_lines};
 use super::keeping::StoreAccess;
 use super::scope::{Folders, Scope};
-use super::sidecar::{FORMER_FILES, MAX_FILE_BYTES, MemoryFolder};
+use super::sidecar::{LOCK_FILE, MAX_FILE_BYTES, MemoryFolder, OWN_FILES};
 use super::warning::Warning;
 use files::private::{FolderAccess, Held, HeldFolder};
 use settings::held_by_git;
@@ -65,7 +65,7 @@ fn taken(folder: &MemoryFolder, real: &Path) -> Option<()> {
         folder.write(LOCAL_FACTS_FILE, &facts).ok()?;
     }
     folder.append(JOURNAL_FILE, &lines).ok()?;
-    for name in FORMER_FILES {
+    for name in OWN_FILES.into_iter().chain([LOCK_FILE]) {
         // If removal fails, the leftover file is not read.
         drop(old.remove(name));
     }

@@ -3,12 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::faults::{MemoryFault, MemoryFaultKind, ObservedCall, Resident, Watch};
+use super::faults::{MemoryFault, MemoryFaultKind, Resident, Watch};
 use super::flush::FlushReport;
 use super::journal::{EntryStatus, JOURNAL_FILE, Journal, Operation};
 use super::page::{PageId, PagePlace};
@@ -17,6 +16,7 @@ use super::trace::{Flushed, Trace, Traced, Traces, first, quoted};
 use super::{FolderFlush, LOOK, Memory, MemoryFile};
 use base::error::Result;
 use base::harness::{Call, FileAccess};
+use base::lock;
 use base::object::Hash;
 use base::path::absolute_path;
 use files::looks;
@@ -138,13 +138,7 @@ impl Memory {
         self.trace_faults(faults);
         if let Some(sources) = fingerprint(&read) {
             let args = call.args.to_string();
-            let call = ObservedCall {
-                tool: call.tool,
-                args: &args,
-                sources: &sources,
-                is_stored: call.is_stored,
-            };
-            let faults = self.watcher.watch.called(call);
+            let faults = self.watcher.watch.called(call.tool, &args, &sources, call.is_stored);
             self.trace_faults(faults);
         }
     }
@@ -200,7 +194,7 @@ impl Memory {
         let (mut staged, mut lost) = (Vec::new(), Vec::new());
         for (_, folder) in self.memory_folders() {
             let (journal, _) = Journal::read(&folder);
-            let own = self.staged.lock().unwrap_or_else(PoisonError::into_inner);
+            let own = lock(&self.staged);
             let is_missed = |one: &&Operation| {
                 one.status == EntryStatus::Staged
                     && own.contains(&(folder.path_of(JOURNAL_FILE), one.id))

@@ -4,7 +4,7 @@
 use files::looks;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -14,7 +14,6 @@ use super::finding::MemoryFinding;
 use super::flush::{FlushOptions, FlushReport, flush};
 use super::import::{self, Here, ImportFrom, ImportItem, ImportPlaces, ImportPlan, Verdict};
 use super::journal::{self, Draft, JOURNAL_FILE, Journal, Operation, OperationId};
-use super::keeping::ImportedMemory;
 use super::missing::Search;
 use super::page::Page;
 use super::scope::{Folders, Scope};
@@ -22,6 +21,7 @@ use super::sidecar::{MemoryFolder, finding_of};
 use super::warning::Warning;
 use super::{LOOK, Look, Memory, capture, guard};
 use base::error::{Error, Result};
+use base::lock;
 use base::object::{Hash, Timestamp};
 
 /// Findings about a file, with the hash of the checked text.
@@ -286,13 +286,9 @@ impl Memory {
             }
         }
         for FolderFlush { report, .. } in done.iter() {
-            let imported = report.committed.iter().filter_map(|outcome| {
-                let Operation { draft, scope, .. } = &outcome.operation;
-                let scope = *scope;
-                let origin = draft.origin.as_deref()?;
-                Some(ImportedMemory { scope, file: &draft.file, text: &draft.text, origin })
-            });
-            self.note_origins(&imported.collect::<Vec<_>>());
+            let operations = report.committed.iter().map(|outcome| &outcome.operation);
+            let written = operations.map(|one| (one.scope, &one.draft));
+            self.note_origins(&written.collect::<Vec<_>>());
         }
         if !done.is_empty() {
             self.rebuild();
@@ -388,18 +384,12 @@ impl Memory {
                 None => check_file(file.scope, &file.file, &file.text, limits),
             };
             self.checked.insert(file.path.clone(), (file.hash.clone(), findings.clone()));
-            found.extend(findings.into_iter().map(|one| {
-                let line = one.line;
-                one.at(&file.path, line)
-            }));
+            found.extend(findings.into_iter().map(|one| one.of_file(&file.path)));
         }
         let _bounded = looks::bounded(LOOK);
         for file in &look.files {
             let missing = self.missing(file.open_pages(), Search::Path).into_iter();
-            found.extend(missing.map(|one| {
-                let line = one.line;
-                one.at(&file.path, line)
-            }));
+            found.extend(missing.map(|one| one.of_file(&file.path)));
         }
         for (_, folder) in self.memory_folders() {
             found.extend(Journal::read(&folder).1);
@@ -429,7 +419,7 @@ impl Memory {
 }
 
 fn note_staged(staged: &Staged, folder: &MemoryFolder, ids: &[OperationId]) {
-    let mut staged = staged.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut staged = lock(staged);
     staged.extend(ids.iter().map(|id| (folder.path_of(JOURNAL_FILE), *id)));
 }
 

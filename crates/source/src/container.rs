@@ -102,14 +102,8 @@ impl Clues {
         pod.contains("/containers/").then(|| Container::Named(format!("pod {pod}")))
     }
 
+    /// By the engine and the name of the host, if the engine leaves a mark but no ID.
     fn named(&self) -> Option<Container> {
-        let (engine, host) = self.engine_and_host()?;
-        let machine = self.machine_id.as_deref().unwrap_or_default();
-        Some(Container::Named(format!("{engine} {host} {machine}")))
-    }
-
-    /// The engine and the name of the host, if the engine leaves a mark but no ID.
-    fn engine_and_host(&self) -> Option<(&str, &str)> {
         let engine = if self.containerenv.is_some() {
             "podman"
         } else if self.has_dockerenv && self.has_overlay() {
@@ -118,7 +112,9 @@ impl Clues {
         } else {
             return None;
         };
-        Some((engine, self.hostname.trim()))
+        let (host, machine) =
+            (self.hostname.trim(), self.machine_id.as_deref().unwrap_or_default());
+        Some(Container::Named(format!("{engine} {host} {machine}")))
     }
 
     fn has_overlay(&self) -> bool {

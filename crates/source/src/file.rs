@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use super::stamp::{is_fresh, root_depth, stamp_of};
 use base::object::{FileStamp, Hash};
 use files::looks;
+use files::private::open_without_waiting;
 
 /// Largest file that is read whole: no string of JavaScript is longer.
 const MAX_WHOLE_BYTES: u64 = 512 << 20;
@@ -90,6 +91,14 @@ pub fn read_file(path: &Path, max_bytes: u64) -> FileReading {
         Err(error) => unstamped(unreadable(&error)),
     });
     read.unwrap_or_else(unanswered)
+}
+
+/// The text of the file at a canonical path; `None` if it is no text, or has more than `max_bytes`.
+pub fn read_text(path: &Path, max_bytes: u64) -> Option<String> {
+    match read_file(path, max_bytes).state {
+        FileState::Text { text, .. } => Some(text),
+        _ => None,
+    }
 }
 
 /// The reading of a file when the look at it hung.
@@ -256,18 +265,6 @@ fn special_kind(kind: FileType) -> &'static str {
 #[cfg(not(unix))]
 fn special_kind(_kind: FileType) -> &'static str {
     "it is not a regular file"
-}
-
-#[cfg(unix)]
-pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-
-    File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)
-}
-
-#[cfg(not(unix))]
-pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
-    File::open(path)
 }
 
 #[cfg(test)]

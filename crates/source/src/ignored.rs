@@ -3,11 +3,12 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use ignore::Match;
 use ignore::gitignore::Gitignore;
 
+use base::lock;
 use base::object::FileStamp;
 use files::looks;
 
@@ -50,7 +51,7 @@ fn matched(folder: PathBuf, file: &Path, path: &Path) -> Match<()> {
         return Match::None;
     }
     let stamp = crate::stamp(file);
-    let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let kept = || lock(&KEPT);
     let known = kept()
         .get(file)
         .filter(|(known, _)| Some(*known) == stamp)

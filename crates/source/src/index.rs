@@ -61,14 +61,8 @@ pub fn index_paths(
     mut progress: impl FnMut(usize),
 ) -> Result<IndexReport> {
     let roots: Vec<PathBuf> = paths.iter().map(|path| canonical_path(path)).collect();
-    let mut work = Work {
-        known: known_files(store, &roots, &options.files)?,
-        store,
-        options,
-        seen: HashSet::new(),
-        batch: Batch::default(),
-        report: IndexReport::default(),
-    };
+    let mut work = Work::new(store, options);
+    work.known = known_files(store, &roots, &options.files)?;
     let walk_options =
         WalkOptions { all: options.all, store: canonical_path(Path::new(store.path())) };
     for root in &roots {
@@ -107,14 +101,7 @@ pub fn index_files(
     paths: &[PathBuf],
     options: &IndexOptions,
 ) -> Result<IndexReport> {
-    let mut work = Work {
-        known: HashMap::new(),
-        store,
-        options,
-        seen: HashSet::new(),
-        batch: Batch::default(),
-        report: IndexReport::default(),
-    };
+    let mut work = Work::new(store, options);
     for path in paths.iter().map(|path| canonical_path(path)) {
         if !work.seen.insert(path.clone()) {
             continue;
@@ -147,7 +134,13 @@ struct Work<'a> {
     report: IndexReport,
 }
 
-impl Work<'_> {
+impl<'a> Work<'a> {
+    fn new(store: &'a Store, options: &'a IndexOptions) -> Self {
+        let (known, seen) = (HashMap::new(), HashSet::new());
+        let (batch, report) = (Batch::default(), IndexReport::default());
+        Self { store, options, known, seen, batch, report }
+    }
+
     fn take(&mut self, met: Met) -> Result<()> {
         let path = match &met {
             Met::File(path) => path,

@@ -35,7 +35,9 @@ pub use batch::IndexedFile;
 pub use commands::{NamesInCommand, names_in, names_in_program, shown_by};
 pub use discovery::{DiscoveryLimits, Naming, discovered_files, named_in_output};
 pub use exclude::ExcludedFiles;
-pub use file::{FileReading, FileState, is_absence, obstacle, read_bytes, read_file, unanswered};
+pub use file::{
+    FileReading, FileState, is_absence, obstacle, read_bytes, read_file, read_text, unanswered,
+};
 pub use filesystem::{OwnFilesystem, data_folder, own_filesystem};
 pub use ignored::is_ignored;
 pub use index::{IndexOptions, IndexReport, index_files, index_paths};

@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use base::lock;
 use base::path::comparison_key;
 use files::looks;
 
@@ -71,7 +72,7 @@ impl Spelling {
 
     /// Whether a folder ignores case. Only an existing name can show that: `None` if there is none.
     fn ignores_case(&self, folder: &Path, name: &str) -> Option<bool> {
-        let mut known = self.ignores_case.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.ignores_case);
         if let Some(ignores) = known.get(folder) {
             return Some(*ignores);
         }

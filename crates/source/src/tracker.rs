@@ -16,7 +16,7 @@ mod signal;
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 use std::time::Duration;
 
@@ -26,6 +26,7 @@ pub use signal::Signal;
 
 use barrier::Barrier;
 use base::error::{Error, Result};
+use base::lock;
 use engine::Shared;
 use folders::Folders;
 
@@ -123,7 +124,7 @@ impl Tracker {
         // A thread cannot wait for itself: if `on_event` drops its own tracker, the thread ends
         // after the call.
         if self.thread != std::thread::current().id() {
-            let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+            let ended = lock(&self.ended);
             // Nothing is ever sent. A hanging thread ends later.
             let _ = ended.recv_timeout(LONGEST_END);
         }

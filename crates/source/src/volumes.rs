@@ -6,8 +6,9 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use base::lock;
 use base::object::Hash;
 use files::looks;
 use files::mount_table::{Mounted, mounts, unescaped};
@@ -59,7 +60,7 @@ impl Volumes {
         if Some(device) == device_of(Path::new("/")) {
             return None;
         }
-        let mut devices = self.devices.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut devices = lock(&self.devices);
         let table = devices.entry(device).or_insert_with(table_now);
         nearest(table, path)
     }

@@ -25,7 +25,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -33,7 +33,7 @@ use uuid::Uuid;
 
 use self::ahead::AtHand;
 pub(crate) use self::client::Tx;
-use self::client::{At, Client, ClientOptions, Document, SubmitError, Token, TxOp};
+use self::client::{At, Client, ClientOptions, Document, SubmitError, TxOp};
 use self::documents::{FORMAT, STORE};
 pub(crate) use self::examine::PATIENCE;
 pub use self::examine::{XtdbServer, examine as examine_xtdb};
@@ -43,6 +43,7 @@ pub(crate) use self::logged::Logged;
 pub(crate) use self::machines::Introduced;
 pub use self::machines::Machine;
 use base::error::{Error, Result};
+use base::lock;
 use base::object::{
     AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Room, Timestamp, TxId,
 };
@@ -96,11 +97,7 @@ impl XtdbBackend {
         options: &XtdbOptions,
         deadline: Option<Duration>,
     ) -> Result<Self> {
-        let mut client = ClientOptions::new(&options.url);
-        client.token = options.token_file.as_deref().map(Token::read).transpose()?;
-        client.ca_file.clone_from(&options.ca_file);
-        client.deadline = deadline;
-        let client = Client::new(client)?;
+        let client = Client::new(ClientOptions::of(options, deadline)?)?;
         let status = client.status()?;
         if status.ingester_failed {
             let problem = "its ingester has failed: it indexes nothing until it is started again";
@@ -137,9 +134,9 @@ impl XtdbBackend {
         take: &mut dyn FnMut(Logged) -> Result<()>,
     ) -> Result<()> {
         self.open()?.logged_in_parts(after, limit, &mut |mut logged| {
-            self.at_hand().texts = std::mem::take(&mut logged.texts);
+            lock(&self.at_hand).texts = std::mem::take(&mut logged.texts);
             let taken = take(logged);
-            self.at_hand().texts.clear();
+            lock(&self.at_hand).texts.clear();
             taken.map(ControlFlow::Continue)
         })
     }
@@ -149,22 +146,6 @@ impl XtdbBackend {
             return Err(Error::Closed { what: "store" });
         }
         Ok(self)
-    }
-
-    fn writer(&self) -> MutexGuard<'_, Option<Document>> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn missed(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.missed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn at_hand(&self) -> MutexGuard<'_, AtHand> {
-        self.at_hand.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn histories(&self) -> MutexGuard<'_, Histories> {
-        self.histories.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn failed(&self, problem: &str) -> Error {

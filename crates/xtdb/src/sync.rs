@@ -27,7 +27,7 @@ mod state;
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use self::lost::Lost;
@@ -46,6 +46,7 @@ use store::{IsExcluded, Store, Version};
 use super::XtdbBackend;
 use super::server::{Machine, PATIENCE};
 use base::error::{Error, Result};
+use base::lock;
 use base::object::{ObjectType, Timestamp, TxId};
 
 /// Versions read at once from a log.
@@ -221,7 +222,7 @@ impl Sharing {
     /// The shared store, and whether it lost what was known to be there. Connects if necessary, and
     /// again if the server now has another log.
     fn connect(&self) -> Result<(Connected, Option<Lost>)> {
-        let mut connected = self.connected();
+        let mut connected = lock(&self.connected);
         if let Some(known) = &mut *connected {
             let marks = State::read(&self.local, known.store.id())?.marks();
             if let Some(newest) = known.backend.newest_of_same(&marks)? {
@@ -266,10 +267,6 @@ impl Sharing {
         change(&mut state);
         state.seen = state.seen.filter(|seen| seen.id > newest.id).or(Some(newest));
         state.write(&self.local, shared.store.id())
-    }
-
-    fn connected(&self) -> MutexGuard<'_, Option<Connected>> {
-        self.connected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Works with the shared store, and records the outcome.

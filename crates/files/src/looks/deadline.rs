@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 use std::time::Duration;
 
-use super::pool::{self, Answer, Job, Kind, Late, lock};
+use super::pool::{self, Answer, Job, Kind, Late};
 use base::error::{Error, Result};
+use base::lock;
 
 /// The deadline of work that shares a thread, one piece at a time.
 #[derive(Debug)]

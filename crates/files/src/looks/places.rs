@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
-use super::pool::{self, Job, lock};
+use super::pool::{self, Job};
+use base::lock;
 
 /// After this pause a place is asked once more, even if no look has returned: another file system
 /// may be mounted there by then. Doubles each time, up to the maximum.

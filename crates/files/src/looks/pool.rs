@@ -7,11 +7,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::thread::{Builder, Result as Done};
 use std::time::Duration;
 
 use base::error::{Error, Result};
+use base::lock;
 
 /// Most looks that may hang at a time. Beyond that no thread is made for another one.
 const MAX_HUNG: usize = 16;
@@ -239,8 +240,4 @@ impl Job {
         let looks: Vec<_> = lock(&self.looks).iter().filter_map(Weak::upgrade).collect();
         Some(runs || is_any_busy(&looks) == Some(true))
     }
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,6 @@
 //! Checks a whole memory file, when it is read and after a tool wrote it. Pure.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::compare::{Compared, shown};
 use super::hidden::hidden_in;
@@ -184,7 +184,7 @@ fn line_of(finding: MemoryFinding, line: usize) -> MemoryFinding {
 
 /// The first findings of each kind, and the number of further ones.
 fn at_most(found: Vec<MemoryFinding>) -> Vec<MemoryFinding> {
-    let mut counts: HashMap<FindingCode, usize> = HashMap::new();
+    let mut counts: BTreeMap<FindingCode, usize> = BTreeMap::new();
     let mut kept = Vec::new();
     for finding in found {
         let count = counts.entry(finding.code).or_default();

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use base::path::absolute_path;
 use settings::held_by_git;
-use source::{FileState, canonical_path, read_file};
+use source::{canonical_path, read_text};
 
 /// Longest name that Claude Code makes from a project's path; a longer one is cut and a hash
 /// appended.
@@ -81,16 +81,9 @@ fn repository(folder: &Path) -> Option<PathBuf> {
 }
 
 fn memory_setting(file: &Path) -> Option<PathBuf> {
-    let settings: Value = serde_json::from_str(&text_of(file)?).ok()?;
+    let settings: Value = serde_json::from_str(&read_text(file, MAX_SETTINGS_BYTES)?).ok()?;
     let folder = settings.get("autoMemoryDirectory")?.as_str()?;
     Some(absolute_path(folder, file.parent()?))
-}
-
-fn text_of(file: &Path) -> Option<String> {
-    match read_file(file, MAX_SETTINGS_BYTES).state {
-        FileState::Text { text, .. } => Some(text),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

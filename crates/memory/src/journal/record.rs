@@ -34,18 +34,13 @@ pub(super) enum Record {
 impl Record {
     /// The record that gives an operation its status; `None` for the initial status.
     pub(super) fn of_status(id: OperationId, status: &EntryStatus) -> Option<Self> {
-        let (code, reason) = match status {
+        Some(match status.clone() {
             EntryStatus::Proposed => return None,
             // It may have been a proposal.
-            EntryStatus::Staged => return Some(Self::Accept { id }),
-            EntryStatus::Committed => return Some(Self::Commit { ids: vec![id] }),
-            EntryStatus::Held { code, reason } | EntryStatus::Refused { code, reason } => {
-                (code.clone(), reason.clone())
-            }
-        };
-        Some(match status {
-            EntryStatus::Held { .. } => Self::Hold { id, code, reason },
-            _ => Self::Refuse { id, code, reason },
+            EntryStatus::Staged => Self::Accept { id },
+            EntryStatus::Committed => Self::Commit { ids: vec![id] },
+            EntryStatus::Held { code, reason } => Self::Hold { id, code, reason },
+            EntryStatus::Refused { code, reason } => Self::Refuse { id, code, reason },
         })
     }
 

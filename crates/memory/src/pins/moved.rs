@@ -11,7 +11,7 @@ use super::places::Listing;
 use super::{CitationPin, MAX_BYTES, Places, with_lf};
 use crate::scope::Scope;
 use files::looks;
-use source::{FileState, read_file};
+use source::read_text;
 
 /// Most files of the same name that are asked for one that is gone.
 const MAX_NAMESAKES: usize = 20;
@@ -151,10 +151,8 @@ impl Reading<'_> {
                 return None;
             }
             let is_allowed = self.places.is_allowed(Scope::Project, &path);
-            let text = match is_allowed.then(|| read_file(&path, MAX_BYTES).state) {
-                Some(FileState::Text { text, .. }) => Some(with_lf(&text)),
-                _ => None,
-            };
+            let text = is_allowed.then(|| read_text(&path, MAX_BYTES)).flatten();
+            let text = text.map(|text| with_lf(&text));
             self.bytes += text.as_ref().map_or(0, String::len);
             self.texts.insert(file.to_owned(), text);
         }

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::dates;
+use crate::parse::headings_at;
 use base::markdown::{self, Document, TextUnit, UnitKind};
 
 /// A self-contained part of a document: a list item, a paragraph, a line of a conversation, a
@@ -88,14 +89,7 @@ fn is_talk(section: &[Passage]) -> bool {
 /// The section of a unit: its number, and the headings above.
 fn section(document: &Document, unit: &TextUnit) -> (usize, Vec<String>) {
     let section = document.headings.partition_point(|found| found.range.start <= unit.range.start);
-    let mut headings = Vec::new();
-    let mut next = section.checked_sub(1);
-    while let Some(heading) = next.and_then(|place| document.headings.get(place)) {
-        headings.push(heading.text.clone());
-        next = heading.parent;
-    }
-    headings.reverse();
-    (section, headings)
+    (section, headings_at(document, unit.range.start))
 }
 
 /// A unit as it is, or split into the lines of a conversation.

@@ -9,7 +9,7 @@ use super::Place;
 use base::error::{Error, Result};
 
 /// Name of the lock file.
-pub(super) const LOCK_FILE: &str = ".lock";
+pub(crate) const LOCK_FILE: &str = ".lock";
 
 /// How long to wait for another writer, how long if the caller prefers not to wait, and the pause
 /// between two tries.

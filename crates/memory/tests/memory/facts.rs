@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use memory::{FACTS_FILE, ImportedMemory};
+use memory::FACTS_FILE;
+use memory::journal::{Author, Draft};
 
 use proptest::prelude::*;
 
@@ -268,8 +269,14 @@ fn two_processes_lose_nothing_of_each_other() {
     one.look();
     other.look();
     let a = id(&one.look(), "A");
-    let (scope, file) = (memory::Scope::Project, "MEMORY.md");
-    one.note_origins(&[ImportedMemory { scope, file, text: "A: a", origin: "CLAUDE.md:3" }]);
+    let draft = Draft {
+        file: "MEMORY.md".to_owned(),
+        text: "A: a".to_owned(),
+        heading: None,
+        by: Author::Import,
+        origin: Some("CLAUDE.md:3".to_owned()),
+    };
+    one.note_origins(&[(memory::Scope::Project, &draft)]);
     repository.write(MEMORY, "- A: a\n- B: b\n");
     look_after_write(&mut other);
     one.look();

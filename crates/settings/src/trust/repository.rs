@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use source::{FileState, read_file};
+use source::read_text;
 
 /// Maximum size of a git file that is read.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
@@ -204,8 +204,5 @@ fn read_bytes(path: &Path, max_bytes: u64) -> Found {
 }
 
 fn text_of(file: &Path) -> Option<String> {
-    match read_file(file, MAX_CONFIG_BYTES).state {
-        FileState::Text { text, .. } => Some(text),
-        _ => None,
-    }
+    read_text(file, MAX_CONFIG_BYTES)
 }

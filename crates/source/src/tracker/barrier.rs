@@ -3,10 +3,11 @@
 //!
 //! A process that is killed leaves its folder, empty; the next tracker on the machine removes it.
 
+use base::lock;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// What the folder's name begins with; the process's ID follows.
 const PREFIX: &str = "palimpsest-watch-";
@@ -46,7 +47,7 @@ impl Barrier {
     /// Deletes the folder now. The tracker itself may live on for long, as its owner is collected
     /// late or never.
     pub(super) fn close(&self) {
-        drop(self.folder.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(lock(&self.folder).take());
     }
 
     /// The number of a file that is made here; 0 for any other in the folder.

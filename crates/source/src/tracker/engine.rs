@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::barrier::{self, Barrier};
@@ -12,6 +12,7 @@ use super::look::{Look, Seen, look};
 use super::roster::Roster;
 use super::round::{FolderTask, Round, Task};
 use super::{PollReason, Signal, TrackerEvent, TrackerOptions, TrackerReply, Watching};
+use base::lock;
 use files::looks;
 
 /// How long a look at a file may wait.
@@ -75,7 +76,7 @@ impl Shared {
 
     /// Takes a watcher's signals.
     pub(super) fn take(&self, signals: impl IntoIterator<Item = Signal>) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let now = self.now();
         for signal in signals {
             match self.barrier_number(&signal) {
@@ -91,7 +92,7 @@ impl Shared {
 
     /// Changes the roster and wakes the thread.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Roster, Duration) -> T) -> T {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let result = change(&mut state.roster, self.now());
         self.wake_for(&state);
         result
@@ -110,7 +111,7 @@ impl Shared {
     }
 
     pub(super) fn close(&self) {
-        self.lock().is_closed = true;
+        lock(&self.state).is_closed = true;
         self.wake.notify_all();
         self.rest.notify_all();
         if let Some(barrier) = self.barrier() {
@@ -119,7 +120,7 @@ impl Shared {
     }
 
     fn is_closed(&self) -> bool {
-        self.lock().is_closed
+        lock(&self.state).is_closed
     }
 
     /// Waits until the watcher reports a file made now. `false` if that is impossible or takes too
@@ -130,7 +131,7 @@ impl Shared {
     }
 
     fn wait(&self, deadline: Duration, is_done: impl Fn(&State) -> bool) -> bool {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         loop {
             if is_done(&state) {
                 return true;
@@ -157,13 +158,9 @@ impl Shared {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits until there is something to look at; `None` once closed.
     fn next_round(&self) -> Option<Round> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         loop {
             if state.is_closed {
                 return None;

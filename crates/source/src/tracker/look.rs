@@ -9,6 +9,7 @@ use crate::file::{self, FileState};
 use crate::stamp::{is_fresh, stamp_of};
 use base::object::FileStamp;
 use files::looks;
+use files::private::open_without_waiting;
 
 /// What is at the path of a tracked file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +62,7 @@ pub(super) fn look(path: &Path, opens: bool, device: Option<u64>) -> Look {
         return Look::Unclear("it is not a regular file".to_owned());
     }
     if opens {
-        match looks::open(path, file::open_without_waiting) {
+        match looks::open(path, open_without_waiting) {
             Err(error) if file::is_absence(&error) => return absent(path, device),
             Err(error) => return Look::Unclear(file::in_words(&error)),
             Ok(_) => {}

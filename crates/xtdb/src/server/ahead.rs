@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::client::{At, Document, Tx};
 use super::{XtdbBackend, documents};
 use base::error::Result;
+use base::lock;
 use base::object::{AsOf, Hash, ObjectId, Room, Timestamp, TxId};
 use store::{Item, PlacedItem, Version};
 
@@ -76,14 +77,14 @@ pub(crate) struct ReadsAhead<'b>(&'b XtdbBackend);
 
 impl Drop for ReadsAhead<'_> {
     fn drop(&mut self) {
-        *self.0.at_hand() = AtHand::default();
+        *lock(&self.0.at_hand) = AtHand::default();
     }
 }
 
 impl XtdbBackend {
     /// Keeps what is read from now on: for a session, whose objects are asked for again and again.
     pub(crate) fn read_ahead(&self) -> ReadsAhead<'_> {
-        *self.at_hand() = AtHand { lists: Some(HashMap::new()), ..AtHand::default() };
+        *lock(&self.at_hand) = AtHand { lists: Some(HashMap::new()), ..AtHand::default() };
         ReadsAhead(self)
     }
 
@@ -91,13 +92,13 @@ impl XtdbBackend {
     pub(crate) fn read_texts_ahead(&self, versions: &[Version]) -> Result<()> {
         let contents =
             versions.iter().flat_map(|one| one.content.iter().chain(one.additional.values()));
-        self.at_hand().texts = self.texts_of(contents, MOST_TEXT_BYTES)?;
+        lock(&self.at_hand).texts = self.texts_of(contents, MOST_TEXT_BYTES)?;
         Ok(())
     }
 
     /// The versions and items of an object.
     pub(super) fn list(&self, id: &ObjectId) -> Result<Arc<List>> {
-        if let Some(known) = self.at_hand().lists.as_ref().and_then(|lists| lists.get(id)) {
+        if let Some(known) = lock(&self.at_hand).lists.as_ref().and_then(|lists| lists.get(id)) {
             return Ok(Arc::clone(known));
         }
         let room = Room::for_answers();
@@ -121,7 +122,7 @@ impl XtdbBackend {
             }
         }
         let list = Arc::new(list);
-        if let Some(lists) = &mut self.at_hand().lists {
+        if let Some(lists) = &mut lock(&self.at_hand).lists {
             lists.insert(id.clone(), Arc::clone(&list));
         }
         Ok(list)
@@ -142,13 +143,13 @@ impl XtdbBackend {
         range: Range<u64>,
     ) -> Option<Vec<Item>> {
         let At::Tx(tx) = at else { return None };
-        let list = self.at_hand().lists.as_ref()?.get(id).map(Arc::clone)?;
+        let list = lock(&self.at_hand).lists.as_ref()?.get(id).map(Arc::clone)?;
         list.at(TxId(tx), range).map(<[Item]>::to_vec)
     }
 
     /// The versions of an object up to a point in its history, newest first, if they are at hand.
     pub(super) fn history_at_hand(&self, id: &ObjectId, at: AsOf) -> Option<Vec<Version>> {
-        let list = self.at_hand().lists.as_ref()?.get(id).map(Arc::clone)?;
+        let list = lock(&self.at_hand).lists.as_ref()?.get(id).map(Arc::clone)?;
         let until = match at {
             AsOf::Latest => TxId(i64::MAX),
             AsOf::Tx(tx_id) => tx_id,
@@ -173,7 +174,7 @@ impl XtdbBackend {
         let (mut histories, mut longer) = (HashMap::new(), Vec::new());
         let documents: BTreeMap<String, Document> =
             self.latest_documents(ids.iter())?.into_iter().collect();
-        let first = self.at_hand().lists.as_ref().map_or(0, HashMap::len);
+        let first = lock(&self.at_hand).lists.as_ref().map_or(0, HashMap::len);
         for (number, (id, document)) in (i64::MIN..).zip(documents) {
             let number = number.saturating_add(i64::try_from(first).unwrap_or(i64::MAX));
             let id = ObjectId::new(id);
@@ -201,6 +202,6 @@ impl XtdbBackend {
 
     /// Whether what is read is kept.
     pub(super) fn reads_ahead(&self) -> bool {
-        self.at_hand().lists.is_some()
+        lock(&self.at_hand).lists.is_some()
     }
 }

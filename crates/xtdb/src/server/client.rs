@@ -27,7 +27,7 @@ use std::fmt;
 use std::io::BufRead;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -38,12 +38,12 @@ use self::failure::{Failure, unavailable};
 use self::http::{Http, Notation, Request};
 use self::reply::Reply;
 use self::runtime::Runtime;
-pub(crate) use self::token::Token;
 pub(crate) use self::types::{
-    At, ClientOptions, Document, EntityTx, LoggedOp, LoggedTx, Row, Status, SubmitError, Tx, TxOp,
+    At, ClientOptions, Document, EntityTx, LoggedTx, Row, Status, SubmitError, Tx, TxOp,
 };
 use super::edn;
 use base::error::{Error, Result};
+use base::lock;
 use base::object::{Room, Timestamp};
 
 /// A read as of then sees a document from its transaction on. A read as of now would miss it on a
@@ -329,7 +329,7 @@ impl Client {
     }
 
     fn runtime(&self) -> Result<Arc<Runtime>> {
-        let mut slot = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = lock(&self.runtime);
         if let Some(runtime) = &*slot {
             return Ok(Arc::clone(runtime));
         }

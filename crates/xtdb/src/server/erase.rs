@@ -8,6 +8,7 @@ use super::client::At;
 use super::plan::Change;
 use super::{XtdbBackend, documents};
 use base::error::Result;
+use base::lock;
 use base::object::{Hash, ObjectId, ObjectType, Room};
 use store::Version;
 
@@ -90,7 +91,7 @@ impl XtdbBackend {
         if changes.is_empty() {
             return Ok(());
         }
-        let mut writer = self.writer();
+        let mut writer = lock(&self.writer);
         loop {
             let tx = self.submit(&mut writer, changes)?;
             if self.committed(&[tx])?.contains_key(&tx) {

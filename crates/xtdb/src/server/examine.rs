@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::client::{Client, ClientOptions, Token};
+use super::client::{Client, ClientOptions};
 use base::clock::system_time;
 use base::error::Result;
 use config::XtdbOptions;
@@ -36,11 +36,7 @@ pub struct XtdbServer {
 /// `INVALID_ARGUMENT` for an invalid server address, and for a file without a token; `NOT_PRIVATE`,
 /// `FILE` for the token's file; `XTDB_UNAVAILABLE`, `XTDB_REFUSED`, `XTDB_FOREIGN`, `XTDB_FAILED`.
 pub fn examine(options: &XtdbOptions) -> Result<XtdbServer> {
-    let mut client = ClientOptions::new(&options.url);
-    client.token = options.token_file.as_deref().map(Token::read).transpose()?;
-    client.ca_file.clone_from(&options.ca_file);
-    client.deadline = Some(PATIENCE);
-    let client = Client::new(client)?;
+    let client = Client::new(ClientOptions::of(options, Some(PATIENCE))?)?;
     let status = client.status()?;
     let before = system_time();
     let theirs = client.time()?;

@@ -7,6 +7,7 @@ use super::XtdbBackend;
 use super::client::{Document, Row};
 use super::documents;
 use base::error::Result;
+use base::lock;
 use base::object::{ObjectId, Room};
 use store::Version;
 
@@ -34,16 +35,16 @@ impl XtdbBackend {
         if id.as_str().is_empty() {
             return Ok(Vec::new());
         }
-        let known = self.histories().0.remove(id).unwrap_or_default();
+        let known = lock(&self.histories).0.remove(id).unwrap_or_default();
         let versions = match self.continued(id, known, room)? {
             Some(versions) => versions,
             None => self.versions_of(&self.client.history(id.as_str(), None, room)?, room)?,
         };
         if versions.first().is_some_and(|latest| latest.items_hash.is_some()) {
-            self.histories().keep(id, &versions);
+            lock(&self.histories).keep(id, &versions);
         }
         // A reader has now seen these versions, and may put them again.
-        let mut missed = self.missed();
+        let mut missed = lock(&self.missed);
         if !missed.is_empty() {
             for version in &versions {
                 missed.remove(&super::mark(version));

@@ -2,11 +2,10 @@
 //! under the same ID, but lacks what was written since, and gives its numbers out again. A log only
 //! grows, so one that still has a transaction has everything before it. Must not decide what follows.
 
-use std::sync::{MutexGuard, PoisonError};
-
 use super::client::Tx;
 use super::{XtdbBackend, documents};
 use base::error::{Error, Result};
+use base::lock;
 
 /// What this process knows of the log.
 #[derive(Debug)]
@@ -28,7 +27,7 @@ impl Known {
 impl XtdbBackend {
     /// The newest transaction that the log is known to have.
     pub(crate) fn newest_known(&self) -> Tx {
-        self.known_log().committed
+        lock(&self.known).committed
     }
 
     /// The newest committed transaction of the log, if it still has these and the newest known; not
@@ -37,7 +36,7 @@ impl XtdbBackend {
     pub(crate) fn newest_of_same(&self, marks: &[Tx]) -> Result<Option<Tx>> {
         let carried_out = self.client.latest_completed()?;
         let committed = {
-            let known = self.known_log();
+            let known = lock(&self.known);
             let had = |mark: &Tx| *mark == known.committed || known.marks.contains(mark);
             if carried_out.is_some() && carried_out == known.carried_out && marks.iter().all(had) {
                 return Ok(Some(known.committed));
@@ -59,7 +58,7 @@ impl XtdbBackend {
         }
         let committed = logged.last().copied().unwrap_or(committed);
         self.client.saw(submitted);
-        *self.known_log() = Known { committed, carried_out, marks: marks.to_vec() };
+        *lock(&self.known) = Known { committed, carried_out, marks: marks.to_vec() };
         Ok(Some(committed))
     }
 
@@ -69,7 +68,7 @@ impl XtdbBackend {
     /// # Errors
     /// `XTDB_FAILED` if the log has lost the newest known one.
     pub(super) fn written_since_known(&self, last: i64) -> Result<Vec<Tx>> {
-        let mut known = self.known_log();
+        let mut known = lock(&self.known);
         // The log has all that was written, at many times the length.
         let writer = documents::writer_id(&self.writer_id);
         let mut written = self.client.writes(&writer, known.committed.id, last)?;
@@ -88,9 +87,5 @@ impl XtdbBackend {
 
     pub(crate) fn lost(&self) -> Error {
         self.failed("it was put back to an older state meanwhile")
-    }
-
-    fn known_log(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

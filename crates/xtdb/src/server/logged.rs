@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use super::client::{LoggedOp, LoggedTx};
+use super::client::LoggedTx;
 use super::machines::Introduced;
 use super::{XtdbBackend, documents};
 use base::error::{Error, Result};
@@ -56,7 +56,7 @@ impl XtdbBackend {
 }
 
 /// A part of the log.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Logged {
     pub(crate) versions: Vec<Version>,
     /// Objects of which only a tombstone remains.
@@ -76,23 +76,13 @@ pub(crate) struct Logged {
 
 impl Logged {
     fn after(until: TxId) -> Self {
-        Self {
-            versions: Vec::new(),
-            forgotten: Vec::new(),
-            broken: Vec::new(),
-            machines: Vec::new(),
-            texts: HashMap::new(),
-            bytes: 0,
-            until,
-            time: Timestamp(0),
-        }
+        Self { until, ..Self::default() }
     }
 
-    fn add(&mut self, LoggedTx { tx, ops, bytes }: LoggedTx, store_id: &str) {
+    fn add(&mut self, LoggedTx { tx, puts, bytes }: LoggedTx, store_id: &str) {
         let room = Room::for_answers();
         self.bytes += bytes;
-        for op in ops {
-            let LoggedOp::Put { document } = op else { continue };
+        for document in puts {
             if let Some((hash, text)) = documents::read_content(&document) {
                 self.texts.insert(hash, text);
             } else if let Some(machine) = Introduced::read(&document) {

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::client::{At, Document, TxOp};
 use super::{XtdbBackend, documents};
 use base::error::{Error, Result};
+use base::lock;
 use base::object::{Hash, Nickname, ObjectId, Origin, Room, RunningHash, TxId};
 use store::{Expected, Op, Outcome, Put, rules};
 
@@ -244,10 +245,8 @@ impl<'b> Planner<'b> {
     ) -> Result<(u64, Option<Hash>)> {
         let id = &put.envelope.id;
         let count = standing.map_or(0, |standing| standing.latest.item_count);
-        let hash = match standing {
-            Some(standing) => documents::items_hash(&standing.document)?,
-            None => None,
-        };
+        let hash = standing.map(|standing| documents::items_hash(&standing.document));
+        let hash = hash.transpose()?.flatten();
         let Some(splice) = &put.items else { return Ok((count, hash)) };
         for (position, item) in (splice.keep..).zip(&splice.add) {
             changes.push(Change::Put(documents::item(id, position, item)));
@@ -256,13 +255,11 @@ impl<'b> Planner<'b> {
         let after = splice.keep + splice.add.len() as u64;
         let ended = (after..count).map(|position| Change::Delete(documents::item_id(id, position)));
         changes.extend(ended);
+        let none = || RunningHash::default().hash().clone();
         let hash = match (splice.add.last(), after.checked_sub(1)) {
             (Some(last), _) => last.running_hash.clone(),
-            (None, None) => RunningHash::default().hash().clone(),
-            (None, Some(_)) if after == count => match hash {
-                Some(hash) => hash,
-                None => RunningHash::default().hash().clone(),
-            },
+            (None, None) => none(),
+            (None, Some(_)) if after == count => hash.unwrap_or_else(none),
             (None, Some(last)) => self.item_hash(id, last)?,
         };
         Ok((after, Some(hash)))
@@ -289,12 +286,12 @@ impl<'b> Planner<'b> {
     ) -> Result<()> {
         let mark = documents::origin_id(id, origin);
         if self.marks.contains(&mark) {
-            if self.backend.missed().contains(&mark) {
+            if lock(&self.backend.missed).contains(&mark) {
                 return Err(Error::Conflict { id: id.clone(), winner: None });
             }
         } else if self.brought.insert(mark.clone()) {
             planned.changes.push(Change::Match(mark.clone(), None));
-            self.backend.missed().insert(mark.clone());
+            lock(&self.backend.missed).insert(mark.clone());
         }
         planned.changes.push(Change::Put(documents::origin(id, &put.content_hash, origin)));
         planned.marks.push(mark);

@@ -10,6 +10,7 @@ use super::XtdbBackend;
 use super::client::{At, Document, Tx};
 use super::documents::{self, FORGOTTEN, KEPT};
 use base::error::{Error, Result};
+use base::lock;
 use base::object::{AsOf, Hash, ObjectId, Origin, Room, Timestamp, TxId};
 use store::{Item, Version};
 
@@ -180,7 +181,7 @@ impl XtdbBackend {
                 found.extend(self.version_at(id, TxId(row.tx.id), &room)?);
             }
         }
-        let mut missed = self.missed();
+        let mut missed = lock(&self.missed);
         if found.is_empty() {
             missed.insert(mark)
         } else {
@@ -197,7 +198,7 @@ impl XtdbBackend {
         };
         let marks: Vec<Option<String>> = versions.iter().map(mark).collect();
         let present = self.present(&marks.iter().flatten().cloned().collect::<Vec<_>>())?;
-        let mut missed = self.missed();
+        let mut missed = lock(&self.missed);
         let mut lacks = Vec::new();
         for mark in marks {
             let lacked = mark.filter(|mark| !present.contains(mark));
@@ -265,7 +266,7 @@ impl XtdbBackend {
         if hash.to_bytes().is_none() {
             return Ok(None);
         }
-        if let Some(text) = self.at_hand().texts.get(hash) {
+        if let Some(text) = lock(&self.at_hand).texts.get(hash) {
             return Ok(Some(text.clone()));
         }
         match self.client.entity(&documents::content_id(hash), At::Latest, &Room::for_answers())? {

@@ -17,6 +17,7 @@ use super::client::{At, Document, SubmitError, TxOp};
 use super::plan::{Change, Planned, Planner, number};
 use super::{XtdbBackend, documents};
 use base::error::{Error, Result};
+use base::lock;
 use base::object::{Room, Timestamp, TxId};
 use store::{Op, Outcome, Receipt, rules};
 
@@ -35,7 +36,7 @@ impl XtdbBackend {
     pub(super) fn commit_in_order(&self, transactions: &[&[Op]]) -> Result<Vec<Receipt>> {
         transactions.iter().try_for_each(|ops| rules::check_shape(ops))?;
         let mut receipts: Vec<Receipt> = Vec::new();
-        let mut writer = self.writer();
+        let mut writer = lock(&self.writer);
         let mut planner = Planner::new(self);
         let mut tries = 0;
         while let Some(rest) = transactions.get(receipts.len()..).filter(|rest| !rest.is_empty()) {
@@ -115,7 +116,7 @@ impl XtdbBackend {
                     (TxId(tx), time)
                 }
             };
-            let mut missed = self.missed();
+            let mut missed = lock(&self.missed);
             for mark in &plan.marks {
                 missed.remove(mark);
             }

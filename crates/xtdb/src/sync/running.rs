@@ -7,12 +7,13 @@
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Sharing;
 use base::error::{Error, Result};
+use base::lock;
 use base::object::TxId;
 use files::private;
 
@@ -66,9 +67,7 @@ impl Running {
     pub fn sharing(&self) -> Arc<Sharing> {
         Arc::clone(&self.sharing)
     }
-}
 
-impl Running {
     /// Releases this handle. The last one to do so lets versions being sent arrive, but waits no
     /// longer than `limit`.
     pub fn let_go(self: Arc<Self>, limit: Duration) {
@@ -79,8 +78,8 @@ impl Running {
 
     /// Versions that do not arrive in time are sent next time.
     fn end(&self, limit: Duration) {
-        drop(self.stop.lock().unwrap_or_else(PoisonError::into_inner).take());
-        if let Some(ended) = self.ended.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        drop(lock(&self.stop).take());
+        if let Some(ended) = lock(&self.ended).take() {
             let _timed_out = ended.recv_timeout(limit);
         }
     }
@@ -214,13 +213,8 @@ struct Lock {
 
 impl Lock {
     fn beside(store: &str, ending: &str) -> Self {
-        let path = Path::new(store);
-        let name = || {
-            let mut name = path.as_os_str().to_owned();
-            name.push(ending);
-            name.into()
-        };
-        Self { path: path.is_absolute().then(name), held: None }
+        let path = Path::new(store).is_absolute().then(|| format!("{store}{ending}").into());
+        Self { path, held: None }
     }
 
     fn take(&mut self) -> bool {
@@ -280,7 +274,7 @@ impl Sharing {
 
 /// Those that run.
 fn running() -> MutexGuard<'static, Vec<(String, Weak<Running>)>> {
-    let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut all = lock(&ALL);
     all.retain(|(_, running)| running.strong_count() > 0);
     all
 }

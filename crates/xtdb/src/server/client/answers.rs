@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use super::super::edn::{self, Edn};
 use super::failure::{self, Again, Failure};
 use super::reply::Reply;
-use super::{Document, EntityTx, LoggedOp, Status, Tx};
+use super::{Document, EntityTx, Status, Tx};
 use base::error::Error;
 use base::object::{Room, Timestamp};
 
@@ -223,13 +223,13 @@ pub(super) fn logged_time(url: &str, told: &Edn) -> Result<Tx, Error> {
     tx_of(told).ok_or_else(|| strange(url))
 }
 
-/// The ID and the operations of one transaction in the log, from JSON. An unreadable operation is
-/// not ours.
-pub(super) fn logged_ops(
+/// The ID of one transaction in the log, from JSON, and the documents that it put, without those that
+/// were evicted since. An unreadable operation is not ours.
+pub(super) fn logged_puts(
     url: &str,
     told: &RawValue,
     room: &Room,
-) -> Result<(i64, Vec<LoggedOp>), Error> {
+) -> Result<(i64, Vec<Document>), Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Told<'a> {
@@ -239,9 +239,9 @@ pub(super) fn logged_ops(
     }
     let told: Told<'_> = serde_json::from_str(told.get()).map_err(|_| strange(url))?;
     let mut json = serde_json::Deserializer::from_str(told.tx_ops.get());
-    let ops = json.deserialize_seq(Operations { room });
-    let ops = ops.map_err(|_| if room.is_full() { too_much(url, room) } else { strange(url) })?;
-    Ok((told.tx_id, ops))
+    let puts = json.deserialize_seq(Operations { room });
+    let puts = puts.map_err(|_| if room.is_full() { too_much(url, room) } else { strange(url) })?;
+    Ok((told.tx_id, puts))
 }
 
 /// Reads operations one by one.
@@ -250,49 +250,37 @@ struct Operations<'r> {
 }
 
 impl<'de> Visitor<'de> for Operations<'_> {
-    type Value = Vec<LoggedOp>;
+    type Value = Vec<Document>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list of operations")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<LoggedOp>, A::Error> {
-        let mut ops = Vec::new();
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<Document>, A::Error> {
+        let mut puts = Vec::new();
         while let Some(op) = list.next_element::<&RawValue>()? {
-            self.room.take(2 * size_of::<LoggedOp>()).map_err(A::Error::custom)?;
+            self.room.take(2 * size_of::<Document>()).map_err(A::Error::custom)?;
             let mut json = serde_json::Deserializer::from_str(op.get());
-            ops.push(match self.room.deserialize(&mut json) {
-                Ok(Value::Array(parts)) => logged_op(parts),
+            match self.room.deserialize(&mut json) {
+                Ok(op) => puts.extend(put_by(op)),
                 Err(error) if self.room.is_full() => return Err(A::Error::custom(error)),
-                Ok(_) | Err(_) => LoggedOp::Other,
-            });
+                Err(_) => {}
+            }
         }
-        Ok(ops)
+        Ok(puts)
     }
 }
 
-fn logged_op(parts: Vec<Value>) -> LoggedOp {
+/// The document that an operation puts. One that was evicted since has a mark, and its hashed ID.
+fn put_by(op: Value) -> Option<Document> {
+    let Value::Array(parts) = op else { return None };
     let mut parts = parts.into_iter();
-    match (parts.next(), parts.next()) {
-        (Some(Value::String(kind)), Some(first)) => match (kind.as_str(), first) {
-            ("put", Value::Object(document)) => put(document),
-            ("delete", Value::String(id_hash)) => LoggedOp::Delete { id_hash },
-            ("evict", Value::String(id_hash)) => LoggedOp::Evict { id_hash },
-            ("match", Value::String(id_hash)) => LoggedOp::Match { id_hash },
-            _ => LoggedOp::Other,
-        },
-        _ => LoggedOp::Other,
-    }
-}
-
-/// A document that was evicted since has its hashed ID and a mark.
-fn put(document: Document) -> LoggedOp {
+    let (Value::String(kind), Value::Object(document)) = (parts.next()?, parts.next()?) else {
+        return None;
+    };
     let is_erased = document.get("xtdb.api/evicted?") == Some(&Value::Bool(true));
-    match document.get("xt/id") {
-        Some(Value::String(id_hash)) if is_erased => LoggedOp::Erased { id_hash: id_hash.clone() },
-        Some(Value::String(_)) => LoggedOp::Put { document },
-        _ => LoggedOp::Other,
-    }
+    let has_text = document.get("xt/id").is_some_and(Value::is_string);
+    (kind == "put" && has_text && !is_erased).then_some(document)
 }
 
 fn strange(url: &str) -> Error {

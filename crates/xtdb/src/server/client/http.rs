@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
@@ -20,6 +20,7 @@ use super::runtime::Runtime;
 use super::token::Token;
 use super::{ClientOptions, tls};
 use base::error::{Error, Result};
+use base::lock;
 use config::{address_without_secret, server_address};
 
 /// Most bytes of an answer, and of a transaction in the log: a text is in memory twice while it is
@@ -36,8 +37,9 @@ const IDLE_CONNECTION: Duration = Duration::from_secs(30);
 const MAX_ADDRESS: usize = 7_000;
 
 /// The notation an answer is asked for in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Notation {
+    #[default]
     Json,
     Edn,
 }
@@ -52,7 +54,7 @@ impl Notation {
 }
 
 /// A request.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Request {
     /// Below `/_xtdb/`.
     pub(super) path: &'static str,
@@ -69,15 +71,7 @@ pub(super) struct Request {
 
 impl Request {
     pub(super) fn get(path: &'static str, accept: Notation) -> Self {
-        Self {
-            path,
-            parameters: Vec::new(),
-            accept,
-            body: None,
-            awaits: false,
-            is_long: false,
-            is_streamed: false,
-        }
+        Self { path, accept, ..Self::default() }
     }
 
     /// Marks the answer as possibly long.
@@ -226,7 +220,7 @@ impl Http {
     pub(super) async fn open(&self, request: &Request) -> Result<Response, Failure> {
         let limit = self.head_limit(request);
         let built = self.build_request(request).map_err(Failure::never)?;
-        let pool = Arc::clone(&self.pool.lock().unwrap_or_else(PoisonError::into_inner));
+        let pool = Arc::clone(&lock(&self.pool));
         match timeout(self.limits.left(limit), pool.execute(built)).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => Err(failure::of_transport(&self.limits.url, error)),
@@ -271,7 +265,7 @@ impl Http {
     /// Drops idle connections.
     pub(super) fn renew(&self) -> Result<()> {
         let fresh = Arc::new(build(&self.tls, self.connect_timeout, self.connections)?);
-        *self.pool.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
+        *lock(&self.pool) = fresh;
         Ok(())
     }
 
@@ -292,7 +286,7 @@ impl Http {
     pub(super) async fn ask_at_root(&self, path: &str) -> Option<Reply> {
         let mut url = self.base.clone();
         url.set_path(path);
-        let pool = Arc::clone(&self.pool.lock().unwrap_or_else(PoisonError::into_inner));
+        let pool = Arc::clone(&lock(&self.pool));
         let asked = pool.execute(reqwest::Request::new(Method::GET, url));
         let mut response = timeout(self.connect_timeout, asked).await.ok()?.ok()?;
         let mut reply = self.head(&response);

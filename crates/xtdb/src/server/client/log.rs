@@ -140,7 +140,7 @@ impl Transactions<'_> {
     fn transaction(&mut self, told: &RawValue) -> Result<ControlFlow<()>, Failure> {
         self.come.set(0);
         let room = Room::for_answers();
-        let (id, ops) = answers::logged_ops(self.url, told, &room).map_err(Failure::never)?;
+        let (id, puts) = answers::logged_puts(self.url, told, &room).map_err(Failure::never)?;
         // Transactions logged after the times were requested come next time.
         let Some(tx) = self.time()? else { return Ok(ControlFlow::Break(())) };
         if tx.id != id || self.seen.is_some_and(|seen| id <= seen) {
@@ -148,7 +148,7 @@ impl Transactions<'_> {
             return Err(Failure::sent(failure::unreadable(self.url, problem), Again::AtOnce));
         }
         let next =
-            (self.take)(LoggedTx { tx, ops, bytes: room.taken() }).map_err(Failure::never)?;
+            (self.take)(LoggedTx { tx, puts, bytes: room.taken() }).map_err(Failure::never)?;
         *self.seen = Some(id);
         Ok(next)
     }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io::Read;
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::header::HeaderValue;
 
 use base::error::{Error, Result};
@@ -54,7 +56,8 @@ impl Token {
 
     /// When it expires, if it is a JWT that says so.
     pub(super) fn expires(&self) -> Option<Timestamp> {
-        let claims = decoded(self.0.split('.').nth(1)?)?;
+        let claims = self.0.split('.').nth(1)?.trim_end_matches('=');
+        let claims = URL_SAFE_NO_PAD.decode(claims).ok()?;
         let claims: serde_json::Value = serde_json::from_slice(&claims).ok()?;
         claims.get("exp")?.as_i64()?.checked_mul(1_000).map(Timestamp)
     }
@@ -78,22 +81,6 @@ impl fmt::Display for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("…")
     }
-}
-
-/// The bytes of a text in base64 for addresses (RFC 4648, section 5).
-fn decoded(text: &str) -> Option<Vec<u8>> {
-    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    let (mut bytes, mut bits, mut held) = (Vec::new(), 0_u32, 0);
-    for digit in text.trim_end_matches('=').bytes() {
-        let value = DIGITS.iter().position(|known| *known == digit)?;
-        bits = (bits << 6 | u32::try_from(value).ok()?) & 0xffff;
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            bytes.push(u8::try_from(bits >> held & 0xff).ok()?);
-        }
-    }
-    Some(bytes)
 }
 
 fn wrong(path: &Path, problem: &str) -> Error {

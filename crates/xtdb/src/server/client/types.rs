@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::token::Token;
-use base::error::Error;
+use base::error::{Error, Result};
 use base::object::Timestamp;
+use config::XtdbOptions;
 
 /// A document in JSON; its ID is `xt/id`.
 pub(crate) type Document = Map<String, Value>;
@@ -38,6 +39,16 @@ pub(crate) struct ClientOptions {
 }
 
 impl ClientOptions {
+    /// For a store that settings name. `deadline`: as [`Self::deadline`].
+    ///
+    /// # Errors
+    /// As [`Token::read`].
+    pub(crate) fn of(options: &XtdbOptions, deadline: Option<Duration>) -> Result<Self> {
+        let token = options.token_file.as_deref().map(Token::read).transpose()?;
+        let ca_file = options.ca_file.clone();
+        Ok(Self { token, ca_file, deadline, ..Self::new(&options.url) })
+    }
+
     /// The defaults, for a server without a token.
     pub(crate) fn new(url: impl Into<String>) -> Self {
         Self {
@@ -58,13 +69,10 @@ impl ClientOptions {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Status {
     pub(crate) version: String,
-    pub(crate) index_version: i64,
     pub(crate) kv_store: String,
     /// Whether it has stopped indexing until it is restarted.
     #[serde(rename = "ingesterFailed?", default)]
     pub(crate) ingester_failed: bool,
-    #[serde(default)]
-    pub(crate) estimate_num_keys: Option<u64>,
 }
 
 /// The state of the database that a read sees.
@@ -118,34 +126,10 @@ pub(crate) enum TxOp<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LoggedTx {
     pub(crate) tx: Tx,
-    pub(crate) ops: Vec<LoggedOp>,
+    /// The documents that it put, without those that were evicted since.
+    pub(crate) puts: Vec<Document>,
     /// Bytes of memory that it takes.
     pub(crate) bytes: usize,
-}
-
-/// One operation in the log. Only a put has its ID in plain text; the others have the ID's hash, in
-/// hexadecimal digits.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum LoggedOp {
-    Put {
-        document: Document,
-    },
-    /// A put of a document that was evicted later.
-    Erased {
-        id_hash: String,
-    },
-    Delete {
-        id_hash: String,
-    },
-    Evict {
-        id_hash: String,
-    },
-    Match {
-        id_hash: String,
-    },
-    /// Not ours: a transaction function, a document with an ID that is not a text, or one nested
-    /// too deeply.
-    Other,
 }
 
 /// Why a transaction was not accepted.

@@ -75,7 +75,6 @@ fn a_late_answer_within_the_limit_is_taken() {
     let server = Server::start(vec![late]);
     let status = client(&server.url()).status().unwrap();
     assert_eq!(status.version, "1.24.3");
-    assert_eq!((status.index_version, status.estimate_num_keys), (22, Some(7)));
     assert!(!status.ingester_failed);
     assert_eq!(server.seen().len(), 1);
 }

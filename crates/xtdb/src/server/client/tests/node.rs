@@ -11,6 +11,7 @@ use std::sync::{OnceLock, Weak};
 use tempfile::TempDir;
 
 use super::*;
+use base::lock;
 
 /// A node in memory; ends with the last test that uses it.
 struct Node {
@@ -60,7 +61,7 @@ fn database() -> Option<(Client, Arc<Node>)> {
     if !testing::cases::is_long() {
         return None;
     }
-    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut shared = lock(&SHARED);
     let node = match shared.upgrade() {
         Some(node) => Some(node),
         None if MISSING.get().is_some() => None,
@@ -99,7 +100,7 @@ fn an_empty_database_has_nothing_and_says_what_it_is() {
     let Some((client, _node)) = database() else { return };
     let status = client.status().unwrap();
     assert!(status.version.starts_with("1.24."), "{status:?}");
-    assert!(!status.ingester_failed && status.index_version > 0);
+    assert!(!status.ingester_failed);
     assert_eq!(client.latest_completed().unwrap(), None);
     assert_eq!(client.latest_submitted().unwrap(), None);
     assert_eq!(client.entity("a", At::Latest, &Room::for_answers()).unwrap(), None);
@@ -180,8 +181,7 @@ fn a_history_has_versions_and_deletions_until_evicted() {
     assert_eq!(client.history("a", None, &Room::for_answers()).unwrap(), []);
     assert_eq!(client.entity_tx("a", At::Latest).unwrap(), None);
     let log = logged(&client, Some(27));
-    assert!(matches!(log[0].ops[..], [LoggedOp::Erased { .. }]), "{log:?}");
-    assert!(matches!(log[2].ops[..], [LoggedOp::Evict { .. }]), "{log:?}");
+    assert!(log[0].puts.is_empty(), "{log:?}");
 }
 
 #[test]
@@ -204,9 +204,7 @@ fn a_match_that_fails_is_not_committed_and_not_in_the_log() {
     assert_eq!(client.history("a", None, &Room::for_answers()).unwrap().len(), 2);
     let log = logged(&client, None);
     assert_eq!(log.iter().map(|tx| tx.tx.id).collect::<Vec<_>>(), [0, tx]);
-    assert!(
-        matches!(&log[1].ops[..], [LoggedOp::Match { .. }, LoggedOp::Put { document }] if *document == second)
-    );
+    assert_eq!(log[1].puts, [second]);
 }
 
 #[test]
@@ -252,8 +250,7 @@ fn ids_and_values_of_all_kinds_come_back_as_they_were() {
         assert_eq!(found, [[Value::Object(expected.clone())]]);
     }
     let log = logged(&client, None);
-    let puts: Vec<_> = documents.into_iter().map(|document| LoggedOp::Put { document }).collect();
-    assert_eq!(log[0].ops, puts);
+    assert_eq!(log[0].puts, documents);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Where a token comes from.
 
+use super::super::token::Token;
 use tempfile::TempDir;
 
 use super::*;
