@@ -1,7 +1,7 @@
 //! `openMemory` and the class `Memory`: memory that survives sessions. Must not decide anything.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use napi::Env;
 use napi::bindgen_prelude::{ClassInstance, ToNapiValue, TypeName};
@@ -15,6 +15,7 @@ use super::crossing::call_info;
 use super::session::Session;
 use super::store::Store;
 use base::error::Result;
+use base::lock;
 use live::CallInfo;
 use memory::Folders;
 use session::{PromptedSession, Prompting};
@@ -81,7 +82,7 @@ impl Memory {
         work: impl FnOnce(&mut memory::Memory) -> Result<T> + Send + 'static,
     ) -> Promised<T> {
         let core = Arc::clone(&self.core);
-        blocking(move || work(&mut core.lock().unwrap_or_else(PoisonError::into_inner)))
+        blocking(move || work(&mut lock(&core)))
     }
 
     pub(super) fn answer<T: Serialize>(
@@ -89,7 +90,7 @@ impl Memory {
         work: impl FnOnce(&mut memory::Memory) -> Result<T> + Send + 'static,
     ) -> Promised<Answer> {
         let core = Arc::clone(&self.core);
-        answering(move || work(&mut core.lock().unwrap_or_else(PoisonError::into_inner)))
+        answering(move || work(&mut lock(&core)))
     }
 }
 
@@ -124,7 +125,7 @@ impl Memory {
             Ok(given) => given,
             Err(error) => return Err(to_js(env, &error)?),
         };
-        let core = self.core.lock().unwrap_or_else(PoisonError::into_inner);
+        let core = lock(&self.core);
         Ok(core.is_written_by(&tool, &args, Path::new(&cwd)))
     }
 }
@@ -143,7 +144,7 @@ impl Prompting for Prompted {
     }
 
     fn asked(&self, question: &str) -> Result<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).asked(question)
+        lock(&self.0).asked(question)
     }
 }
 
@@ -165,7 +166,7 @@ impl Session {
             let (core, call) = (core?, call_info(&call)?);
             shared.with(move |session| {
                 session.prompted_by(Box::new(Prompted(Arc::clone(&core))));
-                let mut memory = core.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut memory = lock(&core);
                 let now = session.store().now();
                 Ok(memory.prompt(Some(&mut session.at_call(&call, now)))?.map(section))
             })
@@ -187,7 +188,7 @@ impl Session {
         blocking(move || {
             let (core, call) = (core?, tool_call_id.named("toolCallId")?);
             shared.with(move |session| {
-                let mut memory = core.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut memory = lock(&core);
                 let (coming, now) = (CallInfo::default(), session.store().now());
                 memory.changed(&mut session.at_call(&coming, now), call.as_deref())
             })

@@ -2,7 +2,7 @@
 //! not decide anything.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use napi_derive::napi;
@@ -13,6 +13,7 @@ use super::blocking::{Answer, Promised, answering};
 use super::memory::Memory;
 use base::clock::system_time;
 use base::error::Error;
+use base::lock;
 use files::looks::{Deadline, Late};
 use memory::import::ImportFrom;
 use memory::{Scope, Warning};
@@ -76,7 +77,7 @@ impl Memory {
         answering(move || {
             let scope = Scope::named(&scope.named("scope")?)?;
             let (text, heading) = (text.named("text")?, heading.named("heading")?);
-            let mut memory = core.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut memory = lock(&core);
             let staging = memory.prepare_remember(scope, &text, heading)?;
             drop(memory);
             let deadline = Deadline::new(FOLDER, PATIENCE);
@@ -93,10 +94,10 @@ impl Memory {
         answering(move || {
             // The lock is not held while a flush waits for another process, so that others can use
             // memory.
-            let flush = core.lock().unwrap_or_else(PoisonError::into_inner).prepare_flush();
+            let flush = lock(&core).prepare_flush();
             let deadline = Deadline::new(FOLDER, PATIENCE);
             let mut done = deadline.wait_for(Late::Written, move || Ok(flush.run()))?;
-            core.lock().unwrap_or_else(PoisonError::into_inner).settled(&mut done);
+            lock(&core).settled(&mut done);
             Ok(done)
         })
     }

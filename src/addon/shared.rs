@@ -6,9 +6,10 @@
 //! call. Must not decide anything.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use base::error::{Error, Result};
+use base::lock;
 use files::looks::{self, Deadline, Late};
 use live::{CheckProgress, LiveSession, LiveStatus};
 
@@ -141,8 +142,4 @@ impl Drop for Shared {
             }));
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

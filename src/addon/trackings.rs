@@ -1,6 +1,7 @@
 //! The trackings that run on a store; they end with it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use base::lock;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use source::Tracker;
 
@@ -29,7 +30,7 @@ impl Trackings {
 
 impl Running {
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<Tracker>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     fn take(&self) -> Vec<Arc<Tracker>> {

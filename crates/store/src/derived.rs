@@ -2,9 +2,10 @@
 //! anything in the store changes. Must not know what the value is.
 
 use std::any::Any;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use base::error::Result;
+use base::lock;
 use base::object::ObjectId;
 
 /// Number of values kept: the one viewed, and the one compared with it.
@@ -62,7 +63,7 @@ impl Derived {
     }
 
     fn change<T>(&self, act: impl FnOnce(&mut Vec<(u64, ObjectId, Value)>) -> T) -> T {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut lock(&self.0))
     }
 }
 

@@ -35,7 +35,7 @@ mod turns;
 mod write;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use rusqlite::Connection;
 
@@ -46,6 +46,7 @@ use self::mark::Mark;
 use self::place::Place;
 use super::Lost;
 use base::error::{Error, Result};
+use base::lock;
 
 /// How the file survives a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -240,11 +241,6 @@ fn absolute(path: &Path) -> Result<PathBuf> {
 
 fn slot(connection: Connection) -> Slot {
     Mutex::new(Some(connection))
-}
-
-/// A poisoned lock is safe to take: an open transaction was rolled back as the panic unwound.
-fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
-    slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

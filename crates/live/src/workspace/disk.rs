@@ -12,11 +12,12 @@ use source::ExcludedFiles;
 use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::OpenSession;
 use crate::journal::Journal;
 use base::error::{Error, Result};
+use base::lock;
 use base::object::{Hash, ObjectId, Source};
 use config::{Exclude, Instructions};
 use session::{Cause, FileEvent, Subject};
@@ -136,7 +137,7 @@ impl Disk {
     }
 
     fn is_named(&self, object: &ObjectId, location: &Location) -> Result<bool> {
-        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut named = lock(&self.named);
         if named.contains(object) {
             return Ok(true);
         }

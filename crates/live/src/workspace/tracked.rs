@@ -6,13 +6,14 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::{ToolFiles, Workspace};
 use crate::Notice;
 use crate::journal::Journal;
 use base::error::Result;
+use base::lock;
 use base::object::ObjectId;
 use source::{PollReason, Tracker, TrackerOptions, TrackingEvent, TrackingOptions};
 
@@ -151,8 +152,4 @@ impl Kept {
             _ => {}
         }
     }
-}
-
-fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
-    kept.lock().unwrap_or_else(PoisonError::into_inner)
 }

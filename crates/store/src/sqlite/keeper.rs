@@ -16,6 +16,7 @@ use super::place::Place;
 use super::relation_index::Relations;
 use super::search_index::Terms;
 use base::error::Result;
+use base::lock;
 
 /// For how long nothing must have been written: a session that is at work comes first.
 const QUIET: Duration = Duration::from_millis(300);
@@ -195,7 +196,7 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

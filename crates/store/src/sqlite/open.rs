@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -16,6 +16,7 @@ use super::mark::Mark;
 use super::{JournalMode, locks, lost, query, schema};
 use crate::Lost;
 use base::error::{Error, Result};
+use base::lock;
 use files::{Mounts, private};
 
 /// Statements kept prepared per connection: more than there are, besides those that queries build.
@@ -44,7 +45,7 @@ pub(super) fn create(path: &Path) -> Result<PathBuf> {
     // Where SQLite uses process locks, closing any descriptor of a file drops them all (see
     // `locks`). So no thread may open the file while another has just created it.
     static CREATING: Mutex<()> = Mutex::new(());
-    let _creating = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _creating = lock(&CREATING);
     let fail = |error: std::io::Error| match error.kind() {
         ErrorKind::StorageFull => Error::NoSpace { path: path.to_owned() },
         _ => unavailable(path, "it cannot be created", Some(error)),

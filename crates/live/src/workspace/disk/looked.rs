@@ -1,9 +1,10 @@
 //! Remembers what was found at paths during one pass over a host's list, in which the same files and
 //! folders are named at most messages. Must not outlive the pass: what is at a path may change.
 
+use base::lock;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use source::Location;
 
@@ -78,7 +79,7 @@ impl Looked {
     }
 
     fn found(&self) -> MutexGuard<'_, Option<Found>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 
