@@ -50,7 +50,7 @@ pub use namespace::Namespace;
 pub use path::{canonical_path, read_path, resolve_path};
 pub use renames::renames;
 pub use shown::{ShownFile, shown_file};
-pub use stamp::{appeared_since, is_mounted, stamp, was_made_before};
+pub use stamp::{appeared_since, is_mounted, stamp, was_written_over};
 pub use tracker::{PollReason, Signal, Tracker, TrackerOptions, TrackerStatus, Watching};
 pub use tracking::{TrackingEvent, TrackingOptions};
 pub use walk::{WalkProblem, files_under};

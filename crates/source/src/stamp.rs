@@ -78,12 +78,17 @@ pub fn appeared_since(path: &Path, _since: Timestamp) -> bool {
     looks::try_exists(path).unwrap_or(false)
 }
 
-/// Whether the file at a path was made before a time, whatever its name and its bytes were then. False where
-/// the filesystem does not record when.
-pub fn was_made_before(path: &Path, time: Timestamp) -> bool {
-    let made = looks::symlink_metadata(path).and_then(|metadata| metadata.created());
-    let made = made.ok().and_then(|made| (made + FRESH_FINE).duration_since(UNIX_EPOCH).ok());
-    made.is_some_and(|made| i64::try_from(made.as_millis()).is_ok_and(|made| made < time.0))
+/// Whether the file at a path was made before a time and got its bytes since: a copy over another file. False
+/// where the filesystem does not record when files are made.
+pub fn was_written_over(path: &Path, since: Timestamp) -> bool {
+    let Ok(metadata) = looks::symlink_metadata(path) else { return false };
+    // Files' times are that much behind the clock.
+    let is_since = |time: SystemTime| {
+        let time = (time + FRESH_FINE).duration_since(UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(time.as_millis()).is_ok_and(|time| time >= since.0)
+    };
+    let (made, written) = (metadata.created(), metadata.modified());
+    made.is_ok_and(|made| !is_since(made)) && written.is_ok_and(is_since)
 }
 
 /// Depth of the mount point of a file's filesystem; `None` where devices have no numbers.

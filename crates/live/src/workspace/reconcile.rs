@@ -7,7 +7,7 @@ use super::check::{CheckProgress, Differing};
 use super::finding::Finding;
 use super::reach::record_reach;
 use super::{Looked, ToolFiles, Workspace};
-use crate::journal::Journal;
+use crate::journal::{Journal, written};
 use base::error::Result;
 use base::object::{AsOf, ObjectId, Timestamp};
 use session::Cause;
@@ -98,9 +98,10 @@ impl Workspace {
         if self.options.files != ToolFiles::Elsewhere && !journal.state().index().entries.is_empty()
         {
             self.reconcile = Due::Yes;
-            let written = journal.store.get(journal.session_id(), AsOf::Latest)?;
-            let written = written.map_or(Timestamp(0), |version| version.system_time);
-            self.looked = Looked::all_at(written);
+            let latest = journal.store.get(journal.session_id(), AsOf::Latest)?;
+            let written =
+                latest.map(|latest| written(&journal.store, &latest, None)).transpose()?;
+            self.looked = Looked::all_at(written.map_or(Timestamp(0), |written| written.time));
         }
         Ok(())
     }

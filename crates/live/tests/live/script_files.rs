@@ -61,9 +61,10 @@ impl World {
         std::fs::rename(from, to).unwrap();
     }
 
+    /// A copy has the time at which it is made, by which a new process tells it from a move.
     pub(crate) fn copy(&mut self, from: usize, to: usize) {
         if let Some(text) = self.text(from).filter(|_| from != to) {
-            self.put(to, Some(text));
+            self.write(to, Some(text), false);
         }
     }
 
@@ -144,6 +145,11 @@ impl World {
     /// Writes or deletes a file. Most writes look old enough for their time of change to be
     /// trusted.
     pub(crate) fn put(&mut self, file: usize, text: Option<String>) {
+        let looks_old = !(self.writes + 1).is_multiple_of(4);
+        self.write(file, text, looks_old);
+    }
+
+    fn write(&mut self, file: usize, text: Option<String>, looks_old: bool) {
         let path = self.host.path(FILES[file]);
         match text {
             None => drop(std::fs::remove_file(&path)),
@@ -156,7 +162,7 @@ impl World {
                     // When it was made tells a new process whether it stood.
                     std::thread::sleep(SETTLED);
                 }
-                if self.waits || !self.writes.is_multiple_of(4) {
+                if self.waits || looks_old {
                     let time = UNIX_EPOCH + Duration::from_secs(1_000_000 + self.writes);
                     self.set_time(file, time);
                     self.times.insert(text, time);

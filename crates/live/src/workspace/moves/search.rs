@@ -64,8 +64,7 @@ impl Workspace {
             // A look that did not see the vanished file any more was too late to tell.
             let is_late = file.location.open.as_deref().is_some_and(|path| self.stood.lacked(path));
             let stood = self.stood.had(open, candidate.inode).filter(|_| !is_late);
-            // What is older and got these bytes since is a copy over another file.
-            let came = !source::was_made_before(open, file.looked)
+            let came = !source::was_written_over(open, file.looked)
                 && (stood == Some(false) || file.is_older_than(&candidate.location));
             let is_target = stood != Some(true)
                 && (candidate.is_same_file
