@@ -6,8 +6,14 @@ use serde_json::{Value, json};
 use base::error::{Error, Result};
 use context::prices::{ModelData, Rates, Retention};
 use live::model_tools::overhead_tokens;
-use live::{CallInfo, Transformed};
+use live::{CallInfo, HostList, Transformed};
 use memory::section_tokens;
+
+/// A list as it crosses, see `Session.transform`.
+pub(super) fn host_list(since: Option<i64>, skip: u32, messages: Vec<String>) -> HostList {
+    let since = since.and_then(|call| u64::try_from(call).ok());
+    HostList { since, skip: usize::try_from(skip).unwrap_or(usize::MAX), messages }
+}
 
 /// Reads what `lib/request.js` says about a call.
 ///

@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use super::argument::{Given, Json};
 use super::blocking::{Answer, Promised};
+use super::crossing::host_list;
 use super::session::Session;
 use base::object::ObjectId;
-use live::{HostList, RunningShown};
+use live::RunningShown;
 
 /// The result of a tool call that the host is about to add to its list.
 #[napi(object, object_to_js = false)]
@@ -62,10 +63,8 @@ impl Session {
     ) -> Promised<String> {
         self.with(move |session| {
             let result = result.named("result")?;
-            let since = since.and_then(|call| u64::try_from(call).ok());
-            let skip = usize::try_from(skip).unwrap_or(usize::MAX);
             let message = result.message().to_string();
-            let list = HostList { since, skip, messages };
+            let list = host_list(since, skip, messages);
             session.show_result(list, result.args.0, message).map(|shown| match shown {
                 RunningShown::Resend => r#"{"resend":true}"#.to_owned(),
                 RunningShown::Content(content) => {

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::argument::{Given, Json};
 use super::blocking::{Answer, Promised, answering, blocking, to_js};
-use super::crossing::{answer, call_info};
+use super::crossing::{answer, call_info, host_list};
 use super::settings::{own_filesystem, settings_from};
 use super::shared::Shared;
 use super::sharing::sharing_status;
@@ -22,7 +22,7 @@ use super::store::{OPENING, Store};
 use base::error::{Error, Result};
 use context::tokens::{self, Counter};
 use files::looks::{Deadline, Late};
-use live::{CheckProgress, FinishedToolCall, HostList, LiveSession, OpenSession, ToolFiles};
+use live::{CheckProgress, FinishedToolCall, LiveSession, OpenSession, ToolFiles};
 use source::TrackerOptions;
 
 use xtdb::{Sharing, SharingOptions};
@@ -171,10 +171,7 @@ impl Session {
     ) -> Promised<String> {
         let work = move |session: &mut LiveSession| {
             let call = call_info(&call)?;
-            let since = since.and_then(|call| u64::try_from(call).ok());
-            let skip = usize::try_from(skip).unwrap_or(usize::MAX);
-            let list = HostList { since, skip, messages };
-            session.transform(list, &call).map(|done| answer(&done))
+            session.transform(host_list(since, skip, messages), &call).map(|done| answer(&done))
         };
         self.with(work)
     }

@@ -54,8 +54,8 @@ pub struct HostList {
     pub since: Option<u64>,
     /// Number of leading messages that are the same as in that call.
     pub skip: usize,
-    /// The other messages, each as JSON. The session takes them over: one may be as large as all that it
-    /// holds otherwise.
+    /// The other messages, each as JSON. The session takes them over: one may be as large as all
+    /// that it holds otherwise.
     pub messages: Vec<String>,
 }
 

@@ -78,8 +78,8 @@ pub fn appeared_since(path: &Path, _since: Timestamp) -> bool {
     looks::try_exists(path).unwrap_or(false)
 }
 
-/// Whether the file at a path was made before a time and got its bytes since: a copy over another file. False
-/// where the filesystem does not record when files are made.
+/// Whether the file at a path was made before a time and got its bytes since: a copy over another
+/// file. False where the filesystem does not record when files are made.
 pub fn was_written_over(path: &Path, since: Timestamp) -> bool {
     let Ok(metadata) = looks::symlink_metadata(path) else { return false };
     // Files' times are that much behind the clock.

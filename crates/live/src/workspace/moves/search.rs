@@ -64,11 +64,13 @@ impl Workspace {
             // A look that did not see the vanished file any more was too late to tell.
             let is_late = file.location.open.as_deref().is_some_and(|path| self.stood.lacked(path));
             let stood = self.stood.had(open, candidate.inode).filter(|_| !is_late);
-            let came = !source::was_written_over(open, file.looked)
-                && (stood == Some(false) || file.is_older_than(&candidate.location));
+            let came = || {
+                (stood == Some(false) || file.is_older_than(&candidate.location))
+                    && !source::was_written_over(open, file.looked)
+            };
             let is_target = stood != Some(true)
                 && (candidate.is_same_file
-                    || (came && !had_bytes(journal, &candidate.location, hash, file.looked)?));
+                    || (came() && !had_bytes(journal, &candidate.location, hash, file.looked)?));
             if is_target {
                 found.push(candidate);
             }
