@@ -256,6 +256,20 @@ mod tests {
         assert_eq!((found.kept, found.rewrite), (3, Some(Rewrite::Branch)));
     }
 
+    #[test]
+    fn what_stood_before_the_first_turn_may_be_gone() {
+        let list = [dated("user", 1, 1), dated("custom", 2, 2), dated("user", 3, 3)];
+        let mut chat = Chat::default();
+        for listed in &list {
+            take(&mut chat, listed);
+        }
+        chat.called();
+        let next = [list[2].clone(), dated("assistant", 4, 0), dated("toolResult", 5, 0)];
+        let found = match_host_list(&chat, 0, &next);
+        assert_eq!((found.kept, found.rewrite), (0, Some(Rewrite::Passing)));
+        assert_eq!((&found.rest[0], found.chat_len), (&HostEntry::Known(2), 3));
+    }
+
     proptest! {
         #![proptest_config(testing::cases::config(64, 1))]
 

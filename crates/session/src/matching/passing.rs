@@ -192,7 +192,7 @@ impl Going<'_> {
             if self.chat.get(*at)?.key == listed.key {
                 return Some(ahead);
             }
-            if !self.may_go(*at, own.get(ahead + 1)) {
+            if !self.may_go(*at, &own[ahead + 1..]) {
                 return None;
             }
         }
@@ -200,14 +200,15 @@ impl Going<'_> {
     }
 
     fn may_all_go(&self, own: &[u64]) -> bool {
-        own.iter().enumerate().all(|(index, at)| self.may_go(*at, own.get(index + 1)))
+        own.iter().enumerate().all(|(index, at)| self.may_go(*at, &own[index + 1..]))
     }
 
     /// Whether another extension may have taken out a message: it came with the newest call, and
-    /// did not begin a turn alone.
-    fn may_go(&self, at: u64, next: Option<&u64>) -> bool {
+    /// did not begin a turn alone. `behind`: the messages of the chat behind it.
+    fn may_go(&self, at: u64, behind: &[u64]) -> bool {
         let kind = |at: &u64| self.chat.get(*at).map(|message| &message.kind);
         let is_user = |at: &u64| matches!(kind(at), Some(MessageKind::User));
+        let is_other = |at: &u64| matches!(kind(at), Some(MessageKind::Other));
         if !is_user(&at) || passed(self.chat, at) {
             return passed(self.chat, at);
         }
@@ -215,7 +216,7 @@ impl Going<'_> {
         let before = before.and_then(|index| self.chat.own_window.get(index.checked_sub(1)?));
         let begins = before.is_none_or(|at| matches!(kind(at), Some(MessageKind::Assistant)));
         at >= self.chat.fresh_from()
-            && (!begins || next.is_some_and(is_user))
+            && (!begins || behind.iter().find(|at| !is_other(at)).is_some_and(is_user))
             && *self.one_call.get_or_init(|| self.is_of_one_call())
     }
 
