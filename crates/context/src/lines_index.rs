@@ -120,8 +120,8 @@ impl LinesIndex {
             };
             let (start, (last_start, last)) = (lines[next].0, lines[next + len - 1]);
             let block = &text[start..last_start + last.len()];
-            let count = counter.count(block);
-            if len < min_lines || !is_worth_a_line(block, count) {
+            let count = if len < min_lines { 0 } else { counter.count(block) };
+            if !is_worth_a_line(block, count) {
                 // A block that begins within these lines also ends with them.
                 next += len + 1 - MIN_BLOCK_LINES;
                 continue;

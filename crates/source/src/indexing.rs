@@ -68,17 +68,14 @@ impl From<Version> for LatestFile {
 }
 
 impl LatestFile {
-    /// Describes a payload that is not written yet.
-    ///
-    /// # Errors
-    /// Errors of canonical JSON.
-    pub fn staged(payload: &Payload) -> Result<Self> {
-        Ok(Self {
-            version: payload.content_hash(None)?,
+    /// Describes a payload that is not written yet. `version`: its `content_hash`.
+    pub fn staged(payload: &Payload, version: Hash) -> Self {
+        Self {
+            version,
             source_hash: payload.source_hash.clone(),
             has_content: payload.content.is_some(),
             fields: payload.fields.clone(),
-        })
+        }
     }
 
     fn is(&self, payload: &Payload) -> bool {
@@ -292,7 +289,8 @@ mod tests {
     }
 
     fn indexed(state: FileState, latest: Option<&Indexed>) -> Option<Indexed> {
-        let latest = latest.map(|latest| LatestFile::staged(&latest.payload).unwrap());
+        let latest =
+            latest.map(|latest| LatestFile::staged(&latest.payload, latest.version.clone()));
         index(&location(), FileReading { state, stamp: None }, latest).unwrap()
     }
 
@@ -358,7 +356,8 @@ mod tests {
     #[test]
     fn tool_text_of_an_unreachable_file_counts_only_if_whole() {
         let told = |told: Told<'_>, latest: Option<&Indexed>| {
-            let latest = latest.map(|latest| LatestFile::staged(&latest.payload).unwrap());
+            let latest =
+                latest.map(|latest| LatestFile::staged(&latest.payload, latest.version.clone()));
             index_told(&location(), told, latest).unwrap()
         };
         let part = told(Told::Part(40, "a\nb"), None);

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::Journal;
+use super::staged::StagedObject;
 use base::error::Result;
 use base::object::{AsOf, Nickname, ObjectId, TxId, metadata_line, metadata_view};
 use context::pools_layout::PoolLine;
@@ -26,7 +27,7 @@ impl Journal {
         let is_seen = !self.state.is_confined();
         let nicknames = if is_seen { self.store.nicknames(id)? } else { Vec::new() };
         let nickname = nicknames.into_iter().next();
-        if let Some((envelope, payload)) = self.staged(id) {
+        if let Some(StagedObject { envelope, payload, .. }) = self.staged(id) {
             let additional = |name: &str| Ok(payload.additional.get(name).cloned());
             let view = metadata_view(envelope, &payload.fields, nickname.as_ref(), additional)?;
             return Ok(Some(self.line_of(id, view)));

@@ -62,7 +62,8 @@ impl IntoIterator for StagedObjects {
 }
 
 impl StagedObject {
-    fn content_hash(&self) -> Result<&Hash> {
+    /// Hash of the payload.
+    pub(super) fn content_hash(&self) -> Result<&Hash> {
         if let Some(hash) = self.hash.get() {
             return Ok(hash);
         }

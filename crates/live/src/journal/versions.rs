@@ -4,10 +4,9 @@
 use serde_json::{Map, Value, json};
 
 use super::Journal;
+use super::staged::StagedObject;
 use base::error::{Error, Result};
-use base::object::{
-    AsOf, Envelope, Hash, ObjectId, Payload, RedactionReason, Source, metadata_view,
-};
+use base::object::{AsOf, Hash, ObjectId, RedactionReason, Source, metadata_view};
 use context::forms;
 use source::LatestFile;
 use store::{Store, Version};
@@ -20,8 +19,8 @@ const IN_EVERY_LINE: [&str; 5] = ["id", "type", "path", "tool", "status"];
 
 impl Journal {
     /// The latest staged version of an object.
-    pub(super) fn staged(&self, id: &ObjectId) -> Option<(&Envelope, &Payload)> {
-        self.staged.objects.of(id).next().map(|staged| (&staged.envelope, &staged.payload))
+    pub(super) fn staged(&self, id: &ObjectId) -> Option<&StagedObject> {
+        self.staged.objects.of(id).next()
     }
 
     /// An additional content of a staged version; `None` if the latest staged version is another,
@@ -32,15 +31,15 @@ impl Journal {
         version: &Hash,
         name: &str,
     ) -> Result<Option<String>> {
-        let Some((_, payload)) = self.staged(id) else { return Ok(None) };
-        let is_it = payload.content_hash(None)? == *version;
-        Ok(payload.additional.get(name).filter(|_| is_it).cloned())
+        let Some(staged) = self.staged(id) else { return Ok(None) };
+        let is_it = staged.content_hash()? == version;
+        Ok(staged.payload.additional.get(name).filter(|_| is_it).cloned())
     }
 
     /// The latest version of an object, staged or stored.
     pub(crate) fn latest(&self, id: &ObjectId) -> Result<Option<LatestFile>> {
         match self.staged(id) {
-            Some((_, payload)) => LatestFile::staged(payload).map(Some),
+            Some(staged) => known(staged).map(Some),
             None => Ok(self.store.get(id, AsOf::Latest)?.map(LatestFile::from)),
         }
     }
@@ -48,7 +47,7 @@ impl Journal {
     /// Fields of an object's latest version, staged or stored.
     pub(crate) fn latest_fields(&self, id: &ObjectId) -> Result<Option<Map<String, Value>>> {
         match self.staged(id) {
-            Some((_, payload)) => Ok(Some(payload.fields.clone())),
+            Some(staged) => Ok(Some(staged.payload.fields.clone())),
             None => Ok(self.store.get(id, AsOf::Latest)?.map(|version| version.fields)),
         }
     }
@@ -56,7 +55,7 @@ impl Journal {
     /// The source of an object, staged or stored.
     pub(crate) fn source_of(&self, id: &ObjectId) -> Result<Option<Source>> {
         match self.staged(id) {
-            Some((envelope, _)) => Ok(envelope.source.clone()),
+            Some(staged) => Ok(staged.envelope.source.clone()),
             None => Ok(self.store.get(id, AsOf::Latest)?.and_then(|known| known.envelope.source)),
         }
     }
@@ -70,7 +69,7 @@ impl Journal {
         }
         let nickname = self.store.nicknames(id)?.into_iter().next();
         let (envelope, fields, stored) = match self.staged(id) {
-            Some((envelope, payload)) => (envelope.clone(), payload.fields.clone(), None),
+            Some(staged) => (staged.envelope.clone(), staged.payload.fields.clone(), None),
             None => match self.store.get(id, AsOf::Latest)? {
                 Some(version) => (version.envelope.clone(), version.fields.clone(), Some(version)),
                 None => return Ok(String::new()),
@@ -79,7 +78,7 @@ impl Journal {
         let additional = |name: &str| match (&stored, self.staged(id)) {
             (Some(version), _) => self.store.additional(version, name),
             (None, staged) => {
-                Ok(staged.and_then(|(_, payload)| payload.additional.get(name)).cloned())
+                Ok(staged.and_then(|staged| staged.payload.additional.get(name)).cloned())
             }
         };
         let mut fields = fields;
@@ -98,7 +97,7 @@ impl Journal {
         version: &Hash,
     ) -> Result<Option<LatestFile>> {
         if let Some(staged) = self.staged.objects.version(object, version)? {
-            return LatestFile::staged(&staged.payload).map(Some);
+            return known(staged).map(Some);
         }
         match self.owned_version(object, version) {
             Err(Error::NotFound { .. }) => Ok(None),
@@ -110,7 +109,7 @@ impl Journal {
     /// the text. `None` if no version of the call holds it.
     pub(super) fn full_output(&self, object: &ObjectId, text: &Hash) -> Result<Option<String>> {
         let staged =
-            self.staged(object).and_then(|(_, payload)| payload.additional.get(FULL_OUTPUT));
+            self.staged(object).and_then(|staged| staged.payload.additional.get(FULL_OUTPUT));
         if let Some(whole) = staged.filter(|whole| Hash::of(whole) == *text) {
             return Ok(Some(whole.clone()));
         }
@@ -182,6 +181,10 @@ impl Journal {
         let (_, message) = self.state.window().rev().find(|(at, _)| is_it(*at).is_some())?;
         message.key.calls.first().map(|id| ObjectId::new(&**id))
     }
+}
+
+fn known(staged: &StagedObject) -> Result<LatestFile> {
+    Ok(LatestFile::staged(&staged.payload, staged.content_hash()?.clone()))
 }
 
 /// The version of an object with this `content_hash`, from the store.

@@ -381,8 +381,10 @@ impl Disk {
 
     /// Reads the file at an agent's path. `location`: where the path leads, already looked up.
     pub(super) fn read_at(&self, path: &Path, location: &Location) -> FileReading {
-        let is_excluded = self.excludes_name(path) || self.is_excluded_at(location);
-        source::look(location, is_excluded, self.options.settings.max_text_bytes)
+        self.looked.reading(path, || {
+            let is_excluded = self.excludes_name(path) || self.is_excluded_at(location);
+            source::look(location, is_excluded, self.options.settings.max_text_bytes)
+        })
     }
 
     /// Whether this process cannot open a file and knows it only from tool reports.

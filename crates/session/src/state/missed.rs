@@ -156,23 +156,23 @@ impl Session {
         }
     }
 
-    /// The lines of an object that left with the messages that had shown them.
+    /// The lines of an object that left with the messages that had shown them. A session of thousands
+    /// of results asks at each of them: one walk.
     fn left_of(&self, of: Among<'_>) -> Vec<LineRange> {
-        let object = of.object;
         let among = |version: &Hash, ranges: &[LineRange]| self.lines_among(of, version, ranges);
-        let former = self.former_showings(object);
-        let mut left: Vec<LineRange> =
-            former.flat_map(|showing| among(&showing.version, &showing.ranges)).collect();
+        let subject = self.subject(of.object);
+        let mut left = Vec::new();
         for at in self.shortened() {
+            let Some(fact) = self.result(at) else { continue };
+            if fact.shown_object() == Some(of.object) {
+                let former = self.showing_as(at, &Treatment::Given);
+                left.extend(former.iter().flat_map(|it| among(&it.version, &it.ranges)));
+            } else if let Some(subject) = subject.filter(|_| fact.has_own_text_of(of.object)) {
+                left.extend(among(subject.version(), &[LineRange { first: 1, last: fact.lines }]));
+            }
             left.extend(self.shown_beside(at, of));
         }
-        let Some(entry) = self.index.get(object) else { return left };
-        let version = entry.subject.version();
-        let own = self.shortened().filter_map(|at| self.result(at));
-        for fact in own.filter(|fact| fact.has_own_text_of(object)) {
-            left.extend(among(version, &[LineRange { first: 1, last: fact.lines }]));
-        }
-        if self.is_segment_left(&entry.subject) {
+        if subject.is_some_and(|subject| self.is_segment_left(subject)) {
             left.push(ALL);
         }
         left

@@ -8,7 +8,9 @@
 //! packs.)
 
 use std::cell::RefCell;
-use std::rc::Rc;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
 
 use rusqlite::{Connection, named_params};
 use zstd::zstd_safe;
@@ -151,16 +153,29 @@ impl Pack {
     }
 }
 
+/// Full packs that are compressed at once, each on a thread of its own: that takes longer than all
+/// else that a transaction does.
+const AT_ONCE: usize = 4;
+
+/// A full pack whose frame is being made.
+struct Full {
+    row: i64,
+    pack: Arc<Pack>,
+    /// `None` if the system has no thread.
+    frame: Option<JoinHandle<Step<Vec<u8>>>>,
+}
+
 /// Adds the texts of one SQLite transaction to packs. Before [`Self::finish`], only full packs are
 /// written.
 pub(super) struct Packer<'c> {
     connection: &'c Connection,
     growing: RefCell<Option<(i64, Pack)>>,
+    full: RefCell<VecDeque<Full>>,
 }
 
 impl<'c> Packer<'c> {
     pub(super) fn new(connection: &'c Connection) -> Self {
-        Self { connection, growing: RefCell::new(None) }
+        Self { connection, growing: RefCell::new(None), full: RefCell::default() }
     }
 
     /// Adds a text.
@@ -172,15 +187,22 @@ impl<'c> Packer<'c> {
         };
         let place = Place::of(*row, pack.push(text));
         if pack.is_full() {
-            let next = *row + 1;
-            save(self.connection, *row, std::mem::take(pack))?;
-            *growing = Some((next, Pack::default()));
+            let full = Full::new(self.connection, *row, std::mem::take(pack));
+            *growing = Some((*row + 1, Pack::default()));
+            let mut waiting = self.full.borrow_mut();
+            waiting.push_back(full);
+            if waiting.len() > AT_ONCE {
+                waiting.pop_front().map_or(Ok(()), |full| full.save(self.connection))?;
+            }
         }
         Ok(place)
     }
 
-    /// Writes the pack that is not full yet.
+    /// Writes all packs, also the one that is not full yet.
     pub(super) fn finish(&self) -> Step<()> {
+        for full in self.full.take() {
+            full.save(self.connection)?;
+        }
         match self.growing.take() {
             Some((row, pack)) if !pack.ends.is_empty() => save(self.connection, row, pack),
             _ => Ok(()),
@@ -199,6 +221,27 @@ impl<'c> Packer<'c> {
     }
 }
 
+impl Full {
+    fn new(connection: &Connection, row: i64, pack: Pack) -> Self {
+        let (pack, in_memory) = (Arc::new(pack), is_in_memory(connection));
+        let encoded = Arc::clone(&pack);
+        let frame = Builder::new().spawn(move || encoded.encode(in_memory)).ok();
+        Self { row, pack, frame }
+    }
+
+    fn save(self, connection: &Connection) -> Step<()> {
+        let Self { row, pack, frame } = self;
+        let frame = match frame.map(JoinHandle::join) {
+            Some(Ok(frame)) => frame?,
+            // No thread, or one that ended before its work.
+            None | Some(Err(_)) => pack.encode(is_in_memory(connection))?,
+        };
+        write(connection, row, &frame)?;
+        remember(frame, pack);
+        Ok(())
+    }
+}
+
 /// The place that the next text gets, or one before it.
 pub(super) fn next_place(connection: &Connection) -> Step<Place> {
     let (row, pack) = Packer::new(connection).newest()?;
@@ -207,11 +250,16 @@ pub(super) fn next_place(connection: &Connection) -> Step<Place> {
 
 /// Writes a pack.
 pub(super) fn save(connection: &Connection, row: i64, pack: Pack) -> Step<()> {
+    let frame = pack.encode(is_in_memory(connection))?;
+    write(connection, row, &frame)?;
+    remember(frame, Arc::new(pack));
+    Ok(())
+}
+
+fn write(connection: &Connection, row: i64, frame: &[u8]) -> Step<()> {
     let sql = "INSERT INTO pack (pack, texts) VALUES (:pack, :texts)
                ON CONFLICT (pack) DO UPDATE SET texts = excluded.texts";
-    let frame = pack.encode(is_in_memory(connection))?;
     connection.run(sql, named_params! { ":pack": row, ":texts": frame })?;
-    remember(frame, Rc::new(pack));
     Ok(())
 }
 
@@ -225,7 +273,7 @@ const RECENT: usize = 4;
 thread_local! {
     /// The packs that this thread last read or wrote, newest first, by their frames, so that a pack
     /// changed by another process is never mistaken for its former state.
-    static RECENTLY: RefCell<Vec<(Vec<u8>, Rc<Pack>)>> = const { RefCell::new(Vec::new()) };
+    static RECENTLY: RefCell<Vec<(Vec<u8>, Arc<Pack>)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The text at a place of the pack with this frame.
@@ -234,19 +282,19 @@ pub(super) fn text(frame: &[u8], place: Place) -> Step<Option<String>> {
 }
 
 /// Decodes a frame, unless this thread decoded it recently.
-fn decode(frame: &[u8]) -> Step<Rc<Pack>> {
+fn decode(frame: &[u8]) -> Step<Arc<Pack>> {
     let known = RECENTLY.with_borrow(|recent| {
-        recent.iter().find(|(known, _)| known == frame).map(|(_, pack)| Rc::clone(pack))
+        recent.iter().find(|(known, _)| known == frame).map(|(_, pack)| Arc::clone(pack))
     });
     if let Some(pack) = known {
         return Ok(pack);
     }
-    let pack = Rc::new(Pack::decode(frame)?);
-    remember(frame.to_owned(), Rc::clone(&pack));
+    let pack = Arc::new(Pack::decode(frame)?);
+    remember(frame.to_owned(), Arc::clone(&pack));
     Ok(pack)
 }
 
-fn remember(frame: Vec<u8>, pack: Rc<Pack>) {
+fn remember(frame: Vec<u8>, pack: Arc<Pack>) {
     RECENTLY.with_borrow_mut(|recent| {
         recent.truncate(RECENT - 1);
         recent.insert(0, (frame, pack));
@@ -257,7 +305,7 @@ fn remember(frame: Vec<u8>, pack: Rc<Pack>) {
 /// written together.
 pub(super) struct Packs<'c> {
     connection: &'c Connection,
-    last: RefCell<Option<(i64, Rc<Pack>)>>,
+    last: RefCell<Option<(i64, Arc<Pack>)>>,
 }
 
 impl<'c> Packs<'c> {
@@ -272,16 +320,16 @@ impl<'c> Packs<'c> {
         pack.get(place).map(str::to_owned).ok_or_else(missing)
     }
 
-    fn pack(&self, row: i64) -> Step<Option<Rc<Pack>>> {
+    fn pack(&self, row: i64) -> Step<Option<Arc<Pack>>> {
         if let Some((_, pack)) = self.last.borrow().as_ref().filter(|(last, _)| *last == row) {
-            return Ok(Some(Rc::clone(pack)));
+            return Ok(Some(Arc::clone(pack)));
         }
         let sql = "SELECT texts FROM pack WHERE pack = ?1";
         let pack = self.connection.first(sql, [row], |found| {
             decode(found.get_ref(0)?.as_blob().map_err(Failure::damaged)?)
         })?;
         if let Some(pack) = &pack {
-            *self.last.borrow_mut() = Some((row, Rc::clone(pack)));
+            *self.last.borrow_mut() = Some((row, Arc::clone(pack)));
         }
         Ok(pack)
     }

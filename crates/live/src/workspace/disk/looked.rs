@@ -3,10 +3,11 @@
 
 use base::lock;
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use source::Location;
+use source::{FileReading, Location};
 
 /// What was found; `None` outside a pass.
 #[derive(Debug, Default, Clone)]
@@ -15,6 +16,7 @@ pub(super) struct Looked(Arc<Mutex<Option<Found>>>);
 #[derive(Debug, Default)]
 struct Found {
     places: HashMap<PathBuf, Location>,
+    readings: HashMap<PathBuf, FileReading>,
     answers: HashMap<(Question, PathBuf), bool>,
 }
 
@@ -50,14 +52,12 @@ impl Looked {
 
     /// The place of a path, known or found by `look`.
     pub(super) fn place(&self, path: &Path, look: impl FnOnce() -> Location) -> Location {
-        let known = self.found().as_ref().and_then(|found| found.places.get(path).cloned());
-        known.unwrap_or_else(|| {
-            let place = look();
-            if let Some(found) = &mut *self.found() {
-                found.places.insert(path.to_owned(), place.clone());
-            }
-            place
-        })
+        self.known(|found| &mut found.places, path.to_owned(), look)
+    }
+
+    /// What is at a path, known or found by `look`.
+    pub(super) fn reading(&self, path: &Path, look: impl FnOnce() -> FileReading) -> FileReading {
+        self.known(|found| &mut found.readings, path.to_owned(), look)
     }
 
     /// The answer to a question about a path, known or found by `look`.
@@ -67,14 +67,22 @@ impl Looked {
         path: &Path,
         look: impl FnOnce() -> bool,
     ) -> bool {
-        let asked = (question, path.to_owned());
-        let known = self.found().as_ref().and_then(|found| found.answers.get(&asked).copied());
+        self.known(|found| &mut found.answers, (question, path.to_owned()), look)
+    }
+
+    fn known<K: Eq + Hash, T: Clone>(
+        &self,
+        of: impl Fn(&mut Found) -> &mut HashMap<K, T>,
+        asked: K,
+        look: impl FnOnce() -> T,
+    ) -> T {
+        let known = self.found().as_mut().and_then(|found| of(found).get(&asked).cloned());
         known.unwrap_or_else(|| {
-            let answer = look();
+            let seen = look();
             if let Some(found) = &mut *self.found() {
-                found.answers.insert(asked, answer);
+                of(found).insert(asked, seen.clone());
             }
-            answer
+            seen
         })
     }
 
@@ -87,6 +95,8 @@ impl Looked {
 mod tests {
     use std::cell::Cell;
 
+    use source::FileState;
+
     use super::*;
 
     #[test]
@@ -98,13 +108,17 @@ mod tests {
                 looked.place(path, || Location::elsewhere(&look().to_string(), path.to_owned()));
                 looked.answer(Question::There, path, || look() > 0);
                 looked.answer(Question::Excluded, path, || look() > 0);
+                looked.reading(path, || {
+                    look();
+                    FileReading { state: FileState::Missing, stamp: None }
+                });
             }
             looks.take()
         };
-        assert_eq!(count(), 9);
+        assert_eq!(count(), 12);
         let pass = looked.remembering();
-        assert_eq!([count(), count()], [6, 0]);
+        assert_eq!([count(), count()], [8, 0]);
         drop(pass);
-        assert_eq!(count(), 9, "a pass that is over is forgotten");
+        assert_eq!(count(), 12, "a pass that is over is forgotten");
     }
 }
