@@ -74,9 +74,9 @@ impl FileState {
 pub struct FileReading {
     /// What was found.
     pub state: FileState,
-    /// The stamp of exactly what was read. `None` if nothing was opened, or if an equal stamp later
-    /// would prove nothing: the file changed while it was read or within the last 2 s, and could
-    /// change again unnoticed. A file whose bytes were not read always has one.
+    /// The stamp of exactly what was read. `None` if nothing was opened, or if the file changed while
+    /// it was read. Of a file that was read and had changed within the last 2 s it is fresh: it could
+    /// change again unnoticed.
     pub stamp: Option<FileStamp>,
 }
 
@@ -178,10 +178,11 @@ fn read_opened(path: &Path, max_bytes: u64) -> io::Result<FileReading> {
         if stamp == stamp_of(&file.metadata()?) {
             // Nothing but the stamp shows a change of what was not read.
             let is_unread = matches!(state, FileState::TooLarge { .. });
-            let is_settled = |stamp: &FileStamp| !is_fresh(*stamp, SystemTime::now());
-            let stamp = stamp.filter(|stamp| is_unread || is_settled(stamp));
-            let root_depth = stamp.and_then(|_| root_depth(path, &before));
-            let stamp = stamp.map(|stamp| FileStamp { root_depth, ..stamp });
+            let stamp = stamp.map(|stamp| FileStamp {
+                root_depth: root_depth(path, &before),
+                is_fresh: !is_unread && is_fresh(stamp, SystemTime::now()),
+                ..stamp
+            });
             return Ok(FileReading { state, stamp });
         }
         if attempt == ATTEMPTS {

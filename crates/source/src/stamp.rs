@@ -41,7 +41,8 @@ pub(super) fn stamp_of(metadata: &Metadata) -> Option<FileStamp> {
         Err(before) => i64::try_from(before.duration().as_nanos()).ok()?.checked_neg()?,
     };
     let (size, inode, ctime_ns) = (metadata.len(), inode(metadata), ctime_ns(metadata));
-    Some(FileStamp { mtime_ns, size, inode, ctime_ns, root_depth: None })
+    let (root_depth, is_fresh) = (None, false);
+    Some(FileStamp { mtime_ns, size, inode, ctime_ns, root_depth, is_fresh })
 }
 
 /// Whether a file with this stamp may change again without a new stamp.

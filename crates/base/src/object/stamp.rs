@@ -21,11 +21,22 @@ pub struct FileStamp {
     /// earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ctime_ns: Option<i64>,
+    /// Whether the file had just changed when it was read: it may change again with the same times,
+    /// so that this stamp only tells which file it was. It equals no stamp that is looked at later.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_fresh: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl PartialEq for FileStamp {
     fn eq(&self, other: &Self) -> bool {
-        let compared = |stamp: &Self| (stamp.mtime_ns, stamp.size, stamp.inode, stamp.ctime_ns);
+        let compared = |stamp: &Self| {
+            (stamp.mtime_ns, stamp.size, stamp.inode, stamp.ctime_ns, stamp.is_fresh)
+        };
         compared(self) == compared(other)
     }
 }
@@ -40,8 +51,9 @@ mod tests {
     fn stamps_of_earlier_releases_are_read() {
         let stored = r#"{"mtime_ns":1,"size":2,"inode":3}"#;
         let stamp: FileStamp = serde_json::from_str(stored).unwrap();
-        let (ctime_ns, root_depth) = (None, None);
-        assert_eq!(stamp, FileStamp { mtime_ns: 1, size: 2, inode: 3, ctime_ns, root_depth });
+        let (ctime_ns, root_depth, is_fresh) = (None, None, false);
+        let expected = FileStamp { mtime_ns: 1, size: 2, inode: 3, ctime_ns, root_depth, is_fresh };
+        assert_eq!(stamp, expected);
         assert_eq!(serde_json::to_string(&stamp).unwrap(), stored);
     }
 }

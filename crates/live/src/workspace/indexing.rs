@@ -86,7 +86,7 @@ impl Workspace {
             journal.remember_text(&object, &version, Arc::clone(text));
         }
         if outcome != IndexOutcome::Unchanged {
-            journal.stage_seen(envelope, payload)?;
+            journal.stage_seen(envelope, payload, version.clone())?;
         } else if journal.state().files().has_bytes(&object, bytes.as_ref())
             && brings_nothing(journal, &object, &version, stamp, cause)
         {
@@ -134,7 +134,7 @@ fn brings_nothing(
     let is_known = matches!(
         journal.state().subject(object),
         Some(Subject::File { version: known, stamp: before, .. })
-            if known == version && (stamp.is_none() || *before == stamp)
+            if known == version && (stamp.is_none_or(|stamp| stamp.is_fresh) || *before == stamp)
     );
     match cause {
         // The event of this cause says that the model is told.

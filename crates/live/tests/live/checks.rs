@@ -25,6 +25,7 @@ static STANDS: LazyLock<Regex> = LazyLock::new(|| {
 static REFERENCE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^\[([fts]\d+)\] (?:(f\d+) )?(.*)$").unwrap());
 static ID: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"id=([\w:+-]+)").unwrap());
+static FULLER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"@\d+ is fuller").unwrap());
 static TOKENS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[\d,]+ tokens?").unwrap());
 static LINES: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r" · lines? ([\d, -]+)(?: of [\d,]+)?$").unwrap());
@@ -558,6 +559,8 @@ impl World {
         };
         let text = Value::from(self.host.sent.clone()).to_string();
         let text = ID.replace_all(&text, handle);
+        // A restart writes transactions of its own.
+        let text = FULLER.replace_all(&text, "@# is fuller");
         if self.host.settings.layout == Layout::Log {
             return serde_json::from_str(&text).unwrap();
         }

@@ -144,8 +144,8 @@ fn read(path: &Path, pinned: &Pinned, places: &Places) -> Known {
         };
     }
     let reading = read_file(path, MAX_BYTES);
-    // A file without a stamp may change again unseen.
-    let is_unsure = reading.stamp.is_none();
+    // It may change again unseen.
+    let is_unsure = reading.stamp.is_none_or(|stamp| stamp.is_fresh);
     let of = |verdicts| Known { stamp: reading.stamp, verdicts, is_unsure, ..Known::default() };
     match reading.state {
         FileState::Text { text, .. } => {

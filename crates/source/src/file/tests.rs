@@ -33,7 +33,8 @@ fn settled_stamp(path: &Path) -> Option<FileStamp> {
     let deadline = SystemTime::now() + Duration::from_secs(10);
     loop {
         let stamp = read_file(path, DEFAULT_MAX_TEXT_BYTES).stamp;
-        if stamp.is_some() || SystemTime::now() > deadline {
+        let is_settled = stamp.is_some_and(|stamp| !stamp.is_fresh);
+        if is_settled || SystemTime::now() > deadline {
             return stamp;
         }
         std::thread::yield_now();
@@ -142,12 +143,13 @@ fn another_text_of_the_same_size_and_time_has_another_stamp() {
 }
 
 #[test]
-fn a_file_changed_just_now_gets_no_stamp() {
+fn a_file_changed_just_now_only_tells_which_it_is() {
     let folder = Folder::new();
     let path = folder.path("f");
     std::fs::write(&path, "x").unwrap();
-    assert_eq!(read_file(&path, 10).stamp, None);
-    assert!(stamp(&path).is_some());
+    let (read, seen) = (read_file(&path, 10).stamp.unwrap(), stamp(&path).unwrap());
+    assert!(read.is_fresh && read != seen);
+    assert_eq!(FileStamp { is_fresh: false, ..read }, seen);
 }
 
 #[cfg(target_os = "linux")]
