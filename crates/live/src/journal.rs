@@ -35,7 +35,7 @@ use self::looks::Looks;
 use self::pool_lines::PoolLines;
 pub(super) use self::recording::Recording;
 pub(super) use self::segments::Segment;
-use self::staged::StagedObjects;
+use self::staged::{StagedObject, StagedObjects};
 use self::texts::TextCache;
 pub(super) use self::versions::{FULL_OUTPUT, image_name, is_forgotten, no_text, stored_version};
 pub(super) use self::words::{chat_at, refers_to_chat, stored_words};
@@ -153,9 +153,11 @@ impl Journal {
         self.staged.events.push(event);
     }
 
-    /// Stages a version of an object, whatever the store's latest version is.
-    pub(super) fn stage_object(&mut self, envelope: Envelope, payload: Payload) {
-        self.staged.objects.push(envelope, payload, Expected::Any);
+    /// Stages a version of an object, whatever the store's latest version is. `version`:
+    /// `content_hash` of the payload.
+    pub(super) fn stage_object(&mut self, envelope: Envelope, payload: Payload, version: Hash) {
+        let expected = Expected::Any;
+        self.staged.objects.push(StagedObject { envelope, payload, version, expected });
     }
 
     /// Stages that the nicknames of one object move to another.
@@ -258,7 +260,7 @@ impl Journal {
         let hash = payload.content_hash(None)?;
         if self.stored.prompt.as_ref() != Some(&hash) {
             let envelope = Envelope::unsourced(self.ids.prompt.clone(), ObjectType::SystemPrompt)?;
-            self.stage_object(envelope, payload);
+            self.stage_object(envelope, payload, hash.clone());
             self.stored.prompt = Some(hash.clone());
         }
         Ok(Some(hash))

@@ -45,7 +45,21 @@ impl Transaction<'_> {
                 return self.splice(envelope, payload, keep, Vec::new(), expected);
             }
         }
-        self.push(envelope, payload, None, expected)
+        let version = payload.content_hash(None)?;
+        Ok(self.put_hashed(envelope, payload, version, expected))
+    }
+
+    /// As [`Self::put`], of an object without items whose `content_hash` is known: to make it takes
+    /// as long as the text is.
+    pub fn put_hashed(
+        &mut self,
+        envelope: Envelope,
+        payload: Payload,
+        content_hash: Hash,
+        expected: Expected,
+    ) -> &mut Self {
+        debug_assert_eq!(payload.content_hash(None).ok().as_ref(), Some(&content_hash));
+        self.push(envelope, payload, content_hash, None, expected)
     }
 
     /// Adds a put that keeps the first `keep` items and appends `add`. Its cost depends on the
@@ -81,8 +95,8 @@ impl Transaction<'_> {
             .into_iter()
             .map(|text| Item { running_hash: running.push(&text), text, redacted: None })
             .collect();
-        let items = (Splice { keep, add }, running.hash().clone());
-        self.push(envelope, payload, Some(items), expected)
+        let content_hash = payload.content_hash(Some(running.hash()))?;
+        Ok(self.push(envelope, payload, content_hash, Some(Splice { keep, add }), expected))
     }
 
     /// Gives a nickname to an object, or removes it (`None`).
@@ -108,11 +122,10 @@ impl Transaction<'_> {
         &mut self,
         envelope: Envelope,
         payload: Payload,
-        items: Option<(Splice, Hash)>,
+        content_hash: Hash,
+        items: Option<Splice>,
         expected: Expected,
-    ) -> Result<&mut Self> {
-        let (items, items_hash) = items.unzip();
-        let content_hash = payload.content_hash(items_hash.as_ref())?;
+    ) -> &mut Self {
         let Payload { content, source_hash, fields, additional } = payload;
         let hashed = |text: String| (Hash::of(&text), text);
         self.ops.push(Op::Put(Box::new(Put {
@@ -127,7 +140,7 @@ impl Transaction<'_> {
             redacted: None,
             expected,
         })));
-        Ok(self)
+        self
     }
 
     /// The version on which a change of items is based; `None` if no version is expected.

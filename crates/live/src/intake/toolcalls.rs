@@ -113,7 +113,7 @@ impl Ingest<'_> {
         }
         let envelope = Envelope::unsourced(id.clone(), ObjectType::Toolcall)?;
         // Only if the ID is still free, or the call still this one.
-        self.journal.stage_seen(envelope, payload)?;
+        self.journal.stage_seen(envelope, payload, version.clone())?;
         Ok(version)
     }
 

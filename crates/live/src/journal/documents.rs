@@ -341,7 +341,7 @@ impl Journal {
         payload.fields.insert("session_ref".into(), json!(self.ids.session));
         let ours = payload.content_hash(None)?;
         let envelope = Envelope::unsourced(self.ids.prompt.clone(), ObjectType::SystemPrompt)?;
-        self.stage_object(envelope, payload);
+        self.stage_object(envelope, payload, ours.clone());
         Ok(Some((prompt.content_hash, ours)))
     }
 }

@@ -11,7 +11,7 @@ use super::Journal;
 use super::ahead::ReadAhead;
 use super::staged::{StagedObject, StagedObjects};
 use base::error::{Error, Result};
-use base::object::{AsOf, Envelope, ObjectId, Payload, TxId};
+use base::object::{AsOf, Envelope, Hash, ObjectId, Payload, TxId};
 use store::{Expected, Outcome, Receipt, Transaction, Version};
 
 /// The state of the store when the present work began.
@@ -52,13 +52,20 @@ impl Journal {
     ///
     /// # Errors
     /// `CONFLICT` if another process has written one; the work must be redone.
-    pub(crate) fn stage_seen(&mut self, envelope: Envelope, payload: Payload) -> Result<()> {
+    ///
+    /// `version`: `content_hash` of the payload.
+    pub(crate) fn stage_seen(
+        &mut self,
+        envelope: Envelope,
+        payload: Payload,
+        version: Hash,
+    ) -> Result<()> {
         let before = self.staged.objects.of(&envelope.id).last();
         let expected = match before {
             Some(before) => before.expected,
             None => self.seen(&envelope.id)?,
         };
-        self.staged.objects.push(envelope, payload, expected);
+        self.staged.objects.push(StagedObject { envelope, payload, version, expected });
         Ok(())
     }
 
@@ -77,7 +84,7 @@ impl Journal {
     pub(super) fn put_objects(&self, objects: StagedObjects) -> Result<(Transaction<'_>, Puts)> {
         let mut transaction = self.store.begin();
         let mut puts = Puts::default();
-        for StagedObject { envelope, payload, expected, .. } in objects {
+        for StagedObject { envelope, payload, version, expected } in objects {
             if puts.ids.contains(&envelope.id) {
                 let receipt = std::mem::replace(&mut transaction, self.store.begin()).commit()?;
                 puts.committed(&receipt);
@@ -88,7 +95,7 @@ impl Journal {
             };
             puts.ids.insert(envelope.id.clone());
             puts.held.push(envelope.id.clone());
-            transaction.put(envelope, payload, expected)?;
+            transaction.put_hashed(envelope, payload, version, expected);
         }
         Ok((transaction, puts))
     }

@@ -57,7 +57,7 @@ impl Journal {
         let payload = self.segment_payload(&object, first, last);
         let version = payload.content_hash(None)?;
         let envelope = Envelope::unsourced(object.clone(), ObjectType::ChatSegment)?;
-        self.stage_object(envelope, payload);
+        self.stage_object(envelope, payload, version.clone());
         self.record(Event::Segment { object: object.clone(), version, first, last, compacted });
         let entry = self.state.index().get(&object).and_then(Segment::of);
         entry.ok_or_else(|| Error::internal(format!("`{object}` is not in the session index")))

@@ -1,10 +1,8 @@
 //! Versions of objects that wait for the next commit, found by their object: the first call on a long
 //! list stages thousands. Must not know why they are staged.
 
-use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use base::error::Result;
 use base::object::{Envelope, Hash, ObjectId, Payload};
 use store::Expected;
 
@@ -20,14 +18,15 @@ pub(super) struct StagedObjects {
 pub(super) struct StagedObject {
     pub(super) envelope: Envelope,
     pub(super) payload: Payload,
+    /// `content_hash` of the payload.
+    pub(super) version: Hash,
     pub(super) expected: Expected,
-    hash: OnceCell<Hash>,
 }
 
 impl StagedObjects {
-    pub(super) fn push(&mut self, envelope: Envelope, payload: Payload, expected: Expected) {
-        self.places.entry(envelope.id.clone()).or_default().push(self.all.len());
-        self.all.push(StagedObject { envelope, payload, expected, hash: OnceCell::new() });
+    pub(super) fn push(&mut self, object: StagedObject) {
+        self.places.entry(object.envelope.id.clone()).or_default().push(self.all.len());
+        self.all.push(object);
     }
 
     /// All of them.
@@ -42,13 +41,8 @@ impl StagedObjects {
     }
 
     /// The newest of an object with this `content_hash`.
-    pub(super) fn version(&self, id: &ObjectId, hash: &Hash) -> Result<Option<&StagedObject>> {
-        for one in self.of(id) {
-            if one.content_hash()? == hash {
-                return Ok(Some(one));
-            }
-        }
-        Ok(None)
+    pub(super) fn version(&self, id: &ObjectId, hash: &Hash) -> Option<&StagedObject> {
+        self.of(id).find(|one| one.version == *hash)
     }
 }
 
@@ -58,17 +52,6 @@ impl IntoIterator for StagedObjects {
 
     fn into_iter(self) -> Self::IntoIter {
         self.all.into_iter()
-    }
-}
-
-impl StagedObject {
-    /// Hash of the payload.
-    pub(super) fn content_hash(&self) -> Result<&Hash> {
-        if let Some(hash) = self.hash.get() {
-            return Ok(hash);
-        }
-        let hash = self.payload.content_hash(None)?;
-        Ok(self.hash.get_or_init(|| hash))
     }
 }
 
@@ -82,16 +65,17 @@ mod tests {
     fn versions_are_found_by_their_object_the_newest_first() {
         let mut staged = StagedObjects::default();
         let text = |text: &str| Payload { content: Some(text.to_owned()), ..Payload::default() };
+        let hash = |content| text(content).content_hash(None).unwrap();
         let [a, b] = ["a", "b"].map(ObjectId::new);
         for (id, content) in [(&a, "1"), (&b, "2"), (&a, "3"), (&a, "1")] {
             let envelope = Envelope::unsourced(id.clone(), ObjectType::Toolcall).unwrap();
-            staged.push(envelope, text(content), Expected::Any);
+            let (payload, version) = (text(content), hash(content));
+            staged.push(StagedObject { envelope, payload, version, expected: Expected::Any });
         }
         let of = |id| staged.of(id).map(|one| one.payload.content.as_deref()).collect::<Vec<_>>();
         assert_eq!(of(&a), [Some("1"), Some("3"), Some("1")]);
         assert_eq!(of(&ObjectId::new("c")), []);
-        let hash = |content| text(content).content_hash(None).unwrap();
-        let has = |id, content| staged.version(id, &hash(content)).unwrap().is_some();
+        let has = |id, content| staged.version(id, &hash(content)).is_some();
         assert_eq!([has(&a, "3"), has(&a, "2"), has(&b, "2")], [true, false, true]);
         assert_eq!(staged.into_iter().count(), 4);
     }

@@ -104,7 +104,7 @@ impl Texts for Journal {
             return image.ok_or_else(|| no_text(object, version));
         }
         let name = image_name(number);
-        if let Some(image) = self.staged_additional(object, version, &name)? {
+        if let Some(image) = self.staged_additional(object, version, &name) {
             return Ok(image);
         }
         let found = self.owned_version(object, version)?;

@@ -30,16 +30,15 @@ impl Journal {
         id: &ObjectId,
         version: &Hash,
         name: &str,
-    ) -> Result<Option<String>> {
-        let Some(staged) = self.staged(id) else { return Ok(None) };
-        let is_it = staged.content_hash()? == version;
-        Ok(staged.payload.additional.get(name).filter(|_| is_it).cloned())
+    ) -> Option<String> {
+        let staged = self.staged(id).filter(|staged| staged.version == *version)?;
+        staged.payload.additional.get(name).cloned()
     }
 
     /// The latest version of an object, staged or stored.
     pub(crate) fn latest(&self, id: &ObjectId) -> Result<Option<LatestFile>> {
         match self.staged(id) {
-            Some(staged) => known(staged).map(Some),
+            Some(staged) => Ok(Some(known(staged))),
             None => Ok(self.store.get(id, AsOf::Latest)?.map(LatestFile::from)),
         }
     }
@@ -96,8 +95,8 @@ impl Journal {
         object: &ObjectId,
         version: &Hash,
     ) -> Result<Option<LatestFile>> {
-        if let Some(staged) = self.staged.objects.version(object, version)? {
-            return known(staged).map(Some);
+        if let Some(staged) = self.staged.objects.version(object, version) {
+            return Ok(Some(known(staged)));
         }
         match self.owned_version(object, version) {
             Err(Error::NotFound { .. }) => Ok(None),
@@ -140,7 +139,7 @@ impl Journal {
     /// moved.
     pub(crate) fn owner_of(&self, object: &ObjectId, version: &Hash) -> Result<ObjectId> {
         for owner in std::iter::once(object).chain(self.state.files().origins(object)) {
-            if self.staged.objects.version(owner, version)?.is_some() {
+            if self.staged.objects.version(owner, version).is_some() {
                 return Ok(owner.clone());
             }
         }
@@ -183,8 +182,8 @@ impl Journal {
     }
 }
 
-fn known(staged: &StagedObject) -> Result<LatestFile> {
-    Ok(LatestFile::staged(&staged.payload, staged.content_hash()?.clone()))
+fn known(staged: &StagedObject) -> LatestFile {
+    LatestFile::staged(&staged.payload, staged.version.clone())
 }
 
 /// The version of an object with this `content_hash`, from the store.

@@ -279,7 +279,7 @@ impl Workspace {
         let Indexed { envelope, payload, version, outcome, stamp } = found;
         if outcome != IndexOutcome::Unchanged {
             stage_gone(journal, file)?;
-            journal.stage_seen(envelope, payload.clone())?;
+            journal.stage_seen(envelope, payload.clone(), version.clone())?;
         }
         journal.stage_nicknames(&file.object, &to)?;
         let text = payload.content;
@@ -312,7 +312,7 @@ fn stage_gone(journal: &mut Journal, file: &Vanished) -> Result<()> {
     let reading = FileReading { state: FileState::Missing, stamp: None };
     let found = source::index(&file.location, reading, journal.latest(&file.object)?)?;
     if let Some(found) = found.filter(|found| found.outcome != IndexOutcome::Unchanged) {
-        journal.stage_seen(found.envelope, found.payload)?;
+        journal.stage_seen(found.envelope, found.payload, found.version)?;
     }
     Ok(())
 }

@@ -177,7 +177,7 @@ impl Workspace {
             return Ok(());
         };
         if found.outcome != IndexOutcome::Unchanged {
-            journal.stage_seen(found.envelope, found.payload)?;
+            journal.stage_seen(found.envelope, found.payload, found.version.clone())?;
         }
         let event = self.disk.file_event(object, location, found.version, Cause::Found);
         journal.record(Event::File(event));
