@@ -1231,6 +1231,8 @@ export interface SearchResults {
   complete: boolean;
   /** Versions that could not be searched because the index could not be written; usually 0. */
   unindexed: number;
+  /** Which outputs of tool calls were searched by their text; those that `gc` left out are found by tool and arguments alone. */
+  outputs: "all" | "some" | "none";
 }
 
 /** A line of a text, or the part of it around a match. */
@@ -2036,10 +2038,24 @@ export interface DoctorReport {
   since?: number;
   /** Counts of what was checked. */
   checked: DoctorChecked;
+  /** How large the store is, and how it grows; absent if that cannot be read. */
+  growth?: Growth;
   /** The first 200 problems, in the order in which they were found. */
   findings: Array<DoctorFinding>;
   /** Number of further problems. */
   moreFindings: number;
+}
+
+/** How large a store is, and how it grows. */
+export interface Growth {
+  /** Bytes of the file and its log; 0 in memory. */
+  fileBytes: number;
+  /** About how many of these came in the last 30 days: the share of their versions. */
+  recentBytes: number;
+  /** Sessions. */
+  sessions: number;
+  /** Of these, sessions that were last written 180 days ago or earlier. */
+  unusedSessions: number;
 }
 
 /** How far work on a store's own file is. */
@@ -2135,6 +2151,22 @@ export interface Garbage {
    * dropped text, until `gc` runs while nobody else has it open.
    */
   waitsToBeAlone: boolean;
+  /** Bytes of the file that the search index took before. */
+  searchBytes: number;
+  /** What goes with the sessions that nobody went on with; absent without `unusedDays`. */
+  aged?: Aged;
+}
+
+/** What goes with sessions that nobody went on with. */
+export interface Aged {
+  /** Number of these sessions. */
+  sessions: number;
+  /** Sessions that are as old, but stay: they have a nickname, or one that stays refers to them. */
+  kept: number;
+  /** Objects that go: the sessions' documents, their tool calls, files that only they know. */
+  objects: number;
+  /** UTF-8 bytes of what these hold, before compression. */
+  textBytes: number;
 }
 
 /** An object that holds forgotten lines. */
@@ -2310,8 +2342,8 @@ export declare class Maintenance {
    */
   forget(target: string, options?: ForgetOptions | undefined | null): Promise<ForgetReport>
   /**
-   * Drops contents that nothing refers to, shrinks the file and empties its log. Every version of every object stays. Without
-   * `dryRun: false`, only reports what would be dropped.
+   * Drops contents that nothing refers to, shrinks the file and empties its log. Every version of every object stays, but of sessions
+   * that `unusedDays` asks to drop. Without `dryRun: false`, only reports what would be dropped.
    *
    * Others may write meanwhile: it works in turns of some milliseconds. A file of an earlier version is written anew once, which
    * needs as much space again. Rejects with `NO_SPACE`.
@@ -3043,6 +3075,16 @@ export interface ForgetOptions {
 export interface GcOptions {
   /** Only report what would be dropped. Default: true. */
   dryRun?: boolean
+  /**
+   * Also drop the sessions that were last written so many days ago, at least 1, as if they had never been stored, with their tool
+   * calls and the files that only they know. What has a nickname stays, and what sessions that stay refer to. Default: none.
+   */
+  unusedDays?: number
+  /**
+   * Whether a search finds the outputs of tool calls by their text, from now on. Without them the index is much smaller; names and
+   * arguments are found all the same. Default: as it is, at first `true`.
+   */
+  searchOutputs?: boolean
 }
 
 /** A compaction that the host is about to make. */

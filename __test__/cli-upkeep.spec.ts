@@ -116,6 +116,35 @@ describe("export and import", () => {
 });
 
 describe("forget and gc", () => {
+  test("leave outputs out of the search, and say so", async () => {
+    const at = desk();
+    await withSession(at);
+    const outputs = () =>
+      at.json<{ hits: { type: string }[]; outputs: string }>("search", "done", "--type", "toolcall");
+    expect(outputs()).toMatchObject({ hits: [{ type: "toolcall" }], outputs: "all" });
+    expect(at.run("gc", "--outputs", "unsearched").stdout).toMatch(/^search index +\d+$/m);
+    expect(outputs()).toMatchObject({ outputs: "all" });
+    expect(at.run("gc", "--outputs", "unsearched", "--yes").status).toBe(0);
+    expect(outputs()).toMatchObject({ hits: [], outputs: "none" });
+    expect(at.run("search", "done").stderr).toMatch(
+      /^palimpsest: outputs are not searched: `.* gc --outputs searched --yes`\n$/,
+    );
+    at.run("gc", "--outputs", "searched", "--yes");
+    expect(outputs()).toMatchObject({ hits: [{ type: "toolcall" }], outputs: "all" });
+    expect(at.failure("gc", "--outputs", "none")).toMatchObject({ status: 2, code: "USAGE" });
+  });
+
+  test("count the sessions that nobody went on with", async () => {
+    const at = desk();
+    await withSession(at);
+    const none = { sessions: 0, kept: 0, objects: 0, textBytes: 0 };
+    expect(at.json("gc", "--unused-days", "1")).toMatchObject({ dryRun: true, aged: none });
+    expect(at.run("gc", "--unused-days", "1", "--yes").stdout).toMatch(/^sessions gone +0, unused for 1 day$/m);
+    expect(at.failure("gc", "--unused-days", "0")).toMatchObject({ status: 2, code: "USAGE" });
+    expect(at.run("doctor").stdout).toMatch(/^size +\d+ bytes, about \d+ bytes of it from the last 30 days$/m);
+    expect(at.run("stats").stdout).toMatch(/^of it, search index +\d+$/m);
+  });
+
   test("say what would happen, and do it with --yes", async () => {
     const at = desk();
     await withSession(at);

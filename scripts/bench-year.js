@@ -42,6 +42,9 @@ const commands = [
   { name: "backup", words: ["backup", "@backup"], goal: "linear" },
   { name: "gc", words: ["gc", "--yes"], goal: "linear" },
   { name: "forget --yes", words: ["forget", "@session", "--yes"], goal: "linear" },
+  { name: "gc --outputs unsearched", words: ["gc", "--outputs", "unsearched", "--yes"], goal: "linear" },
+  { name: "gc --unused-days, dry run", words: ["gc", "--unused-days", "180"], goal: "linear" },
+  { name: "gc --unused-days", words: ["gc", "--unused-days", "180", "--yes"], goal: "linear" },
 ];
 
 const work = mkdtempSync(join(tmpdir(), "palimpsest-year-"));

@@ -11,7 +11,13 @@ import { write, writeJson } from "../lib/output.js";
 import { progressText, withProgress } from "../lib/progress.js";
 import { aboutSharing, lookAtSharing } from "../lib/sharing.js";
 import { storePath } from "../lib/store.js";
-import { pairs } from "../lib/table.js";
+import { pairs, spokenBytes } from "../lib/table.js";
+
+/** Bytes of a store, and sessions that nobody went on with, from which on it says how to keep less. */
+const large = 1e9;
+const many = 100;
+const toKeepLess =
+  "What takes the space: `palimpsest stats`. To keep less: `palimpsest gc --unused-days 180`, or `palimpsest gc --outputs unsearched`.";
 
 /** @type {import("../lib/arguments.js").Command} */
 export const doctor = {
@@ -117,6 +123,8 @@ async function print(healthy, store, sharing, installation) {
       ? ""
       : `\nchecked what was written since transaction ${store.since}; --deep checks everything\n`,
   );
+  const grown = store?.growth !== undefined && (store.growth.fileBytes > large || store.growth.unusedSessions > many);
+  await write(grown ? withTyped(`\n${toKeepLess}\n`) : "");
   const more = store?.moreFindings ?? 0;
   await write(more > 0 ? `\nand ${more} more\n` : "");
   const logs = [installation.log, ...(installation.openclaw === null ? [] : [installation.openclaw.log])];
@@ -169,11 +177,21 @@ function logText({ file, failures, newest }) {
   return `${file}: ${failures === 0 ? "no failures" : `${plural(failures, "failure")}, the last ${newest}`}`;
 }
 
+/** @param {import("../../index.js").Growth} growth */
+function aboutGrowth({ fileBytes, recentBytes, sessions, unusedSessions }) {
+  const unused = unusedSessions === 0 ? "" : `, ${unusedSessions} of them unused for 180 days`;
+  return {
+    size: `${spokenBytes(fileBytes)}, about ${spokenBytes(recentBytes)} of it from the last 30 days`,
+    sessions: `${sessions}${unused}`,
+  };
+}
+
 /** @param {import("../../index.js").DoctorReport} report */
-function aboutStore({ path, storeId, asOf, checked: counts }) {
+function aboutStore({ path, storeId, asOf, growth, checked: counts }) {
   return {
     store: path,
     id: storeId ?? "-",
+    ...(growth === undefined ? {} : aboutGrowth(growth)),
     "as of transaction": asOf,
     objects: counts.objects,
     versions: counts.versions,

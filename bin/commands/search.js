@@ -1,6 +1,7 @@
 // `palimpsest search`: full text over contents, paths, arguments of tools and messages.
 import { resolve } from "node:path";
 import { plural, types, what } from "../../lib/describe.js";
+import { withTyped } from "../../lib/program.js";
 import { cut } from "../../lib/words.js";
 import { text, wholeNumber } from "../lib/arguments.js";
 import { isTerminal, noteNothing, styled, write, writeError, writeJson } from "../lib/output.js";
@@ -64,6 +65,12 @@ export const search = {
         }
         if (found.hits.length === 0) {
           await noteNothing("nothing found");
+        }
+        if (found.outputs !== "all") {
+          const of = found.outputs === "none" ? "outputs are" : "some outputs are";
+          await writeError(
+            withTyped(`palimpsest: ${of} not searched: \`palimpsest gc --outputs searched --yes\`\n`, given.store),
+          );
         }
         if (found.unindexed > 0) {
           await writeError(

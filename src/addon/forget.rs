@@ -1,12 +1,17 @@
 //! Forgetting, garbage collection and statistics: methods of `Maintenance`.
 
+use std::time::Duration;
+
 use napi_derive::napi;
 
 use super::argument::{Given, Maybe};
 use super::blocking::{Answer, OnWorker, Promised, present};
 use super::maintenance::Maintenance;
+use base::error::Error;
 use base::object::{ObjectId, ObjectType, Timestamp, TxId};
 use serde_json::{Value, json};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How to forget.
 #[napi(object)]
@@ -24,6 +29,12 @@ pub struct ForgetOptions {
 pub struct GcOptions {
     /// Only report what would be dropped. Default: true.
     pub dry_run: Option<bool>,
+    /// Also drop the sessions that were last written so many days ago, at least 1, as if they had never been stored, with their tool
+    /// calls and the files that only they know. What has a nickname stays, and what sessions that stay refer to. Default: none.
+    pub unused_days: Option<u32>,
+    /// Whether a search finds the outputs of tool calls by their text, from now on. Without them the index is much smaller; names and
+    /// arguments are found all the same. Default: as it is, at first `true`.
+    pub search_outputs: Option<bool>,
 }
 
 #[napi]
@@ -54,8 +65,8 @@ impl Maintenance {
         })
     }
 
-    /// Drops contents that nothing refers to, shrinks the file and empties its log. Every version of every object stays. Without
-    /// `dryRun: false`, only reports what would be dropped.
+    /// Drops contents that nothing refers to, shrinks the file and empties its log. Every version of every object stays, but of sessions
+    /// that `unusedDays` asks to drop. Without `dryRun: false`, only reports what would be dropped.
     ///
     /// Others may write meanwhile: it works in turns of some milliseconds. A file of an earlier version is written anew once, which
     /// needs as much space again. Rejects with `NO_SPACE`.
@@ -65,8 +76,17 @@ impl Maintenance {
     )]
     pub fn gc(&self, options: Maybe<GcOptions>) -> Promised<Answer> {
         self.answer(move |Self { core, .. }| {
-            let options = options.or_default("options")?;
-            core.gc(options.dry_run.unwrap_or(true))
+            let GcOptions { dry_run, unused_days, search_outputs } =
+                options.or_default("options")?;
+            if unused_days == Some(0) {
+                return Err(Error::argument("unusedDays", "must be at least 1"));
+            }
+            let unused_for = unused_days.map(|days| DAY * days);
+            core.gc(store::GcOptions {
+                dry_run: dry_run.unwrap_or(true),
+                unused_for,
+                search_outputs,
+            })
         })
     }
 

@@ -71,6 +71,7 @@ fn examined(store: &Store, since: TxId, progress: OnProgress<'_>) -> Result<Repo
         Err(error) => examination.add(FindingKind::File, None, None, &error)?,
     }
     examination.report.as_of = examination.until;
+    examination.report.growth = upkeep.growth(store.now()).ok();
     let all = since == TxId(0);
     if all {
         examination.file()?;

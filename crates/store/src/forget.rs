@@ -28,6 +28,9 @@ mod plan;
 mod scan;
 mod targets;
 
+pub(super) use scan::{PAGE, each_item, reference, session_of};
+pub(super) use targets::met;
+
 use std::time::Duration;
 
 use serde::Serialize;

@@ -4,6 +4,7 @@
 //! `forget` and `gc`, which a person runs, change or remove stored data. Must not know a session:
 //! `base::object::item` defines what its items hold. Read [`Backend`] first, then [`Store`].
 
+mod aged;
 pub mod archive;
 mod backend;
 mod backup;
@@ -27,6 +28,7 @@ mod upkeep;
 mod verified;
 mod version;
 
+pub use aged::Aged;
 pub use archive::{
     ArchiveScope, ChangedLatest, ExportOptions, Exported, ImportOptions, Imported, IsExcluded,
     LeftOut, OnProgress, PartedSession, Progress, Stage, copied_from,
@@ -37,6 +39,7 @@ pub use backup::Backup;
 pub use diff::{DEFAULT_DIFF_CONTEXT, Difference};
 pub use forget::{ForgetOptions, ForgetReport, Holder, HostSession};
 pub use front::{Clock, Store};
+pub use gc::GcOptions;
 pub use lineage::MOVED_FROM;
 pub use names::{MAX_CANDIDATES, Named};
 pub use put::NewVersion;
@@ -58,5 +61,8 @@ pub use sqlite::install_locks;
 pub use sqlite::{JournalMode, SqliteBackend};
 pub use stats::Stats;
 pub use transaction::Transaction;
-pub use upkeep::{Garbage, IndexedFolder, Lost, Replaced, Replacement, StorePart, StoreSize};
+pub use upkeep::{
+    Garbage, Growth, IndexedFolder, Lost, Replaced, Replacement, SearchedOutputs, StorePart,
+    StoreSize,
+};
 pub use version::{Expected, Glance, Item, Op, Outcome, PlacedItem, Put, Receipt, Splice, Version};

@@ -10,6 +10,7 @@ mod backend;
 mod backup;
 mod collect;
 mod derived;
+mod drop;
 mod failure;
 mod integrity;
 mod keeper;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Item;
+use super::{Aged, Item};
 
 use base::object::{Hash, ObjectId, ObjectType, Redaction, Timestamp, TxId};
 
@@ -106,6 +106,37 @@ pub struct Garbage {
     /// Whether the file is one of an earlier version and somebody else has it open: its free pages
     /// stay, and may still hold dropped text, until it is collected while nobody does.
     pub waits_to_be_alone: bool,
+    /// Bytes of the file that the search index takes, before.
+    pub search_bytes: u64,
+    /// What goes with the sessions that nobody went on with; `None` if that was not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aged: Option<Aged>,
+}
+
+/// How large a store is, and how it grows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Growth {
+    /// Bytes of the file and its log; 0 in memory.
+    pub file_bytes: u64,
+    /// About how many of these came in the last 30 days: the share of their versions.
+    pub recent_bytes: u64,
+    /// Sessions.
+    pub sessions: u64,
+    /// Of these, sessions that were last written 180 days ago or earlier.
+    pub unused_sessions: u64,
+}
+
+/// Which outputs of tool calls the search index holds. Names and arguments are always in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum SearchedOutputs {
+    /// All.
+    All,
+    /// All that came since a person asked for them again, and some of those before.
+    Some,
+    /// None that came since a person asked for that, and maybe some of those before.
+    None,
 }
 
 /// A part of a store and its size on disk.

@@ -125,6 +125,8 @@ export interface SearchResults {
   complete: boolean;
   /** Versions that could not be searched because the index could not be written; usually 0. */
   unindexed: number;
+  /** Which outputs of tool calls were searched by their text; those that `gc` left out are found by tool and arguments alone. */
+  outputs: "all" | "some" | "none";
 }
 
 /** A line of a text, or the part of it around a match. */

@@ -64,10 +64,24 @@ export interface DoctorReport {
   since?: number;
   /** Counts of what was checked. */
   checked: DoctorChecked;
+  /** How large the store is, and how it grows; absent if that cannot be read. */
+  growth?: Growth;
   /** The first 200 problems, in the order in which they were found. */
   findings: Array<DoctorFinding>;
   /** Number of further problems. */
   moreFindings: number;
+}
+
+/** How large a store is, and how it grows. */
+export interface Growth {
+  /** Bytes of the file and its log; 0 in memory. */
+  fileBytes: number;
+  /** About how many of these came in the last 30 days: the share of their versions. */
+  recentBytes: number;
+  /** Sessions. */
+  sessions: number;
+  /** Of these, sessions that were last written 180 days ago or earlier. */
+  unusedSessions: number;
 }
 
 /** How far work on a store's own file is. */
@@ -163,6 +177,22 @@ export interface Garbage {
    * dropped text, until `gc` runs while nobody else has it open.
    */
   waitsToBeAlone: boolean;
+  /** Bytes of the file that the search index took before. */
+  searchBytes: number;
+  /** What goes with the sessions that nobody went on with; absent without `unusedDays`. */
+  aged?: Aged;
+}
+
+/** What goes with sessions that nobody went on with. */
+export interface Aged {
+  /** Number of these sessions. */
+  sessions: number;
+  /** Sessions that are as old, but stay: they have a nickname, or one that stays refers to them. */
+  kept: number;
+  /** Objects that go: the sessions' documents, their tool calls, files that only they know. */
+  objects: number;
+  /** UTF-8 bytes of what these hold, before compression. */
+  textBytes: number;
 }
 
 /** An object that holds forgotten lines. */

@@ -12,7 +12,7 @@ use config::Settings;
 use context::tokens::Counter;
 use live::{CallInfo, HostList, LiveSession, OpenSession, ToolFiles, Transformed, replay_call};
 use serde_json::{Value, json};
-use store::{SearchQuery, Store, StorePart};
+use store::{GcOptions, SearchQuery, Store, StorePart};
 
 /// One call in this many is rendered again from the store.
 const REPLAYED: usize = 25;
@@ -55,6 +55,12 @@ fn real_sessions_take_less_disk_than_their_hosts_files() {
     let percent = if testing::cases::is_long() { 110 } else { 130 };
     assert!(indexed * 100 <= plain_sum * percent, "{indexed} bytes with indexes, of {plain_sum}");
     assert_eq!(larger, Vec::<PathBuf>::new(), "sessions that are larger than their host's file");
+    let less = bytes_after(&path, |store| {
+        let options = GcOptions { dry_run: false, unused_for: None, search_outputs: Some(false) };
+        store.gc(options).unwrap();
+    });
+    eprintln!("without outputs in the search: {less} bytes, {} %", less * 100 / plain_sum);
+    assert!(less <= plain_sum, "{less} bytes without outputs in the search, of {plain_sum}");
 }
 
 /// Bytes of a store's file after some work and once closed, when its log is in the file.

@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 
+use crate::Growth;
 use base::error::Error;
 use base::object::{ObjectId, TxId};
 
@@ -25,6 +26,9 @@ pub struct Report {
     pub since: Option<TxId>,
     /// What was checked.
     pub checked: Checked,
+    /// How large the store is, and how it grows; `None` if that cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub growth: Option<Growth>,
     /// What is wrong, in the order of discovery; at most 200.
     pub findings: Vec<Finding>,
     /// Number of findings that are not listed.
@@ -144,6 +148,7 @@ impl Report {
             store_id: None,
             as_of: TxId(0),
             since: None,
+            growth: None,
             checked: Checked::default(),
             findings: Vec::new(),
             more_findings: 0,

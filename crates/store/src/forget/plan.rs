@@ -9,7 +9,7 @@ use super::lines::{Collector, Lines, MARK};
 use super::scan::{Held, Scan, Scanned, each_item, reference, session_of};
 use super::targets::Targets;
 use super::{ForgetOptions, ForgetReport, Holder, HostSession};
-use crate::{Item, PlacedItem, Replacement, Store, Version};
+use crate::{Item, PlacedItem, Replacement, SearchedOutputs, Store, Version};
 use base::error::Result;
 use base::object::{
     AsOf, Hash, ObjectId, ObjectType, Payload, Redaction, RedactionReason, Source, TxId,
@@ -43,10 +43,11 @@ impl Plan {
         let ids: HashSet<ObjectId> = targets.ids.iter().chain(emptied.clone()).cloned().collect();
         let contents: HashSet<Hash> = gone.contents.keys().cloned().collect();
         let scan = Scan::new(store, &lines, &ids, &contents)?;
-        let scanned = if options.everywhere {
+        let indexes = store.upkeep("`forget`")?;
+        let scanned = if options.everywhere || indexes.searched_outputs()? != SearchedOutputs::All {
             scan.run()?
         } else {
-            Find::new(scan, store.upkeep("`forget`")?, targets.is_session).run()?
+            Find::new(scan, indexes, targets.is_session).run()?
         };
         let Scanned { held, paths, unsearched } = scanned;
         let own = if targets.is_session { BTreeSet::new() } else { own(&held) };

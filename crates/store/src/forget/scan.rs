@@ -13,7 +13,7 @@ use base::object::item::partner;
 use base::object::{Hash, ObjectId, ObjectType, Source, TxId};
 
 /// Objects read at once.
-pub(super) const PAGE: usize = 200;
+pub(crate) const PAGE: usize = 200;
 
 /// Items read at once.
 const ITEMS: u64 = 1_000;
@@ -39,7 +39,7 @@ fn each_object(
 }
 
 /// Calls `each` with every item that was ever in an object's list.
-pub(super) fn each_item(
+pub(crate) fn each_item(
     store: &Store,
     versions: &[Version],
     mut each: impl FnMut(PlacedItem) -> Result<()>,
@@ -240,7 +240,7 @@ impl<'a> Scan<'a> {
 }
 
 /// The chat or session that a version belongs to.
-pub(super) fn session_of(version: &Version) -> Option<ObjectId> {
+pub(crate) fn session_of(version: &Version) -> Option<ObjectId> {
     if matches!(version.envelope.kind, ObjectType::Session | ObjectType::Chat) {
         return Some(version.envelope.id.clone());
     }
@@ -248,6 +248,6 @@ pub(super) fn session_of(version: &Version) -> Option<ObjectId> {
 }
 
 /// The object that a field of a version names.
-pub(super) fn reference(version: &Version, field: &str) -> Option<ObjectId> {
+pub(crate) fn reference(version: &Version, field: &str) -> Option<ObjectId> {
     version.fields.get(field)?.as_str().map(ObjectId::new)
 }

@@ -83,7 +83,7 @@ impl Targets {
 }
 
 /// The objects that a session's events refer to.
-fn met(store: &Store, versions: &[Version]) -> Result<BTreeSet<ObjectId>> {
+pub(crate) fn met(store: &Store, versions: &[Version]) -> Result<BTreeSet<ObjectId>> {
     let mut ids = BTreeSet::new();
     each_item(store, versions, |placed| {
         if let Ok(event) = serde_json::from_str(&placed.item.text) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::snippet::snippet;
 use super::texts::Searched;
 use super::{Expression, FoundIn, FoundRows, FoundText, SearchFilter, SnippetLine};
-use crate::{SqliteBackend, Store, Version};
+use crate::{SearchedOutputs, SqliteBackend, Store, Version};
 use base::error::{Error, Result};
 use base::object::{AsOf, ObjectId, ObjectType, TxId};
 
@@ -46,7 +46,7 @@ impl SearchQuery {
 }
 
 /// The results of a search.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SearchResults {
     /// Best first.
     pub hits: Vec<SearchHit>,
@@ -57,6 +57,8 @@ pub struct SearchResults {
     /// Versions that were not searched, because the index could not be written or was not up to
     /// date in time; usually 0.
     pub unindexed: u64,
+    /// Which outputs of tool calls were searched by their text.
+    pub outputs: SearchedOutputs,
 }
 
 /// A version, item or nickname in which something was found.
@@ -115,7 +117,8 @@ impl Store {
             hits.push(SearchHit { segment, ..self.hit(row, &expression)? });
         }
         let (total, is_complete) = (found.total, found.is_complete);
-        Ok(SearchResults { hits, total, is_complete, unindexed })
+        let outputs = index.searched_outputs()?;
+        Ok(SearchResults { hits, total, is_complete, unindexed, outputs })
     }
 
     /// The index rows that match a search, for callers with their own ranking, and the reason if

@@ -16,8 +16,8 @@ use super::{
     query, replace, write,
 };
 use crate::{
-    Backend, Backup, Garbage, Glance, IndexedFolder, Item, Lost, Op, PlacedItem, Query, Receipt,
-    Replaced, Replacement, StoreSize, Version,
+    Backend, Backup, Garbage, Glance, Growth, IndexedFolder, Item, Lost, Op, PlacedItem, Query,
+    Receipt, Replaced, Replacement, StoreSize, Version,
 };
 use base::error::Result;
 use base::object::{
@@ -295,6 +295,11 @@ impl SqliteBackend {
     /// Counts and measures the store.
     pub fn size(&self) -> Result<StoreSize> {
         self.read(|connection| collect::size(connection, &self.path))
+    }
+
+    /// Says how large the store is, and how it grows, without reading it all.
+    pub fn growth(&self, now: Timestamp) -> Result<Growth> {
+        self.read(|connection| collect::growth(connection, &self.path, now))
     }
 
     /// Checks what the contract cannot see: pages, indexes, references between rows. Reads only.

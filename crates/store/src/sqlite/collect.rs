@@ -17,13 +17,20 @@ use super::failure::{self, Step};
 use super::pack::{self, Pack, Packs, Place};
 use super::statements::Statements;
 use super::{IN_MEMORY, SqliteBackend, lock, notes, rows, search_index};
-use crate::{Garbage, StorePart, StoreSize};
+use crate::{Garbage, Growth, StorePart, StoreSize};
 use base::error::Result;
+use base::object::Timestamp;
 
 /// Contents that no version refers to.
 const UNUSED: &str = "hash NOT IN (SELECT content FROM version WHERE content IS NOT NULL)
      AND lower(hex(hash)) NOT IN
      (SELECT a.value FROM version AS v, json_each(v.additional) AS a WHERE v.additional IS NOT NULL)";
+
+/// Milliseconds.
+const DAY: i64 = 24 * 60 * 60 * 1_000;
+/// What counts as having come lately, and as not used any more.
+const RECENT_DAYS: i64 = 30;
+const UNUSED_DAYS: i64 = 180;
 
 /// Attempts to truncate the log while somebody reads, and the rest after each.
 const LOG_TRIES: usize = 10;
@@ -44,6 +51,10 @@ pub(super) fn garbage(connection: &Connection, path: &Path) -> Step<Garbage> {
     garbage.bytes_before = bytes_of(path) + bytes_of(&with_suffix(path, "-wal"));
     let given_back = free_bytes(connection)? + bytes_of(&with_suffix(path, "-wal"));
     garbage.bytes_after = garbage.bytes_before.saturating_sub(given_back);
+    let sql = "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE aggregate = TRUE
+               AND name IN ('search_index_data', 'search_row')";
+    garbage.search_bytes =
+        connection.one(sql, [], |row| Ok(row.get::<_, i64>(0)?.unsigned_abs()))?;
     Ok(garbage)
 }
 
@@ -97,6 +108,32 @@ pub(super) fn size(connection: &Connection, path: &Path) -> Step<StoreSize> {
         Ok(StorePart { name: row.get(0)?, bytes })
     })?;
     Ok(size)
+}
+
+/// Says how large the store is, and what came lately, by what the indexes hold.
+pub(super) fn growth(connection: &Connection, path: &Path, now: Timestamp) -> Step<Growth> {
+    let ago = |days: i64| now.0.saturating_sub(days * DAY);
+    let sql = "SELECT (SELECT count(*) FROM version),
+               (SELECT count(*) FROM version WHERE tx_id >=
+                (SELECT tx_id FROM tx WHERE system_time >= ?1 ORDER BY system_time LIMIT 1))";
+    let (all, recent): (i64, i64) =
+        connection.one(sql, [ago(RECENT_DAYS)], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let sql = "SELECT count(*), coalesce(sum(last < ?1), 0) FROM (SELECT
+               (SELECT coalesce(v.origin_time, t.system_time)
+                FROM version AS v JOIN tx AS t USING (tx_id)
+                WHERE v.object = o.object ORDER BY v.tx_id DESC LIMIT 1) AS last
+               FROM object AS o WHERE o.type = 'session' AND o.type <> 'toolcall')";
+    let (sessions, unused): (i64, i64) =
+        connection.one(sql, [ago(UNUSED_DAYS)], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let file_bytes = bytes_of(path) + bytes_of(&with_suffix(path, "-wal"));
+    let share = u128::from(recent.unsigned_abs()) * u128::from(file_bytes);
+    let recent_bytes = share / u128::from(all.unsigned_abs().max(1));
+    Ok(Growth {
+        file_bytes,
+        recent_bytes: u64::try_from(recent_bytes).unwrap_or(file_bytes),
+        sessions: sessions.unsigned_abs(),
+        unused_sessions: unused.unsigned_abs(),
+    })
 }
 
 /// Bytes of a stored text before compression; a text in a pack counts with its pack.

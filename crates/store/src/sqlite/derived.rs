@@ -16,7 +16,7 @@ use super::pack::Packs;
 use super::read::{self, VERSIONS};
 use super::rows::{self, ItemRow, VERSION_COLUMNS};
 use super::statements::Statements;
-use crate::Version;
+use crate::{SearchedOutputs, Version};
 use base::error::Result;
 use base::object::{Hash, ObjectId, ObjectType};
 
@@ -77,8 +77,8 @@ struct Watermark {
 pub(super) struct Batch<E> {
     before: Watermark,
     after: Watermark,
-    /// The removal of text after which the entries were derived.
-    removal: i64,
+    /// What else the entries were derived from, see [`notes::basis`].
+    basis: (i64, SearchedOutputs),
     entries: Vec<E>,
     /// Whether no version follows.
     is_last: bool,
@@ -133,8 +133,8 @@ fn prepare<E: Entry>(connection: &Connection, store_id: &str) -> Step<Option<Bat
     // One snapshot: versions and their items belong together.
     let snapshot = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
     let before = watermark::<E>(&snapshot)?;
-    let removal = notes::last_replaced(&snapshot)?;
-    let mut batch = Batch { before, after: before, removal, entries: Vec::new(), is_last: true };
+    let basis = notes::basis(&snapshot)?;
+    let mut batch = Batch { before, after: before, basis, entries: Vec::new(), is_last: true };
     let sql = format!(
         "SELECT {VERSION_COLUMNS}, v.version AS row, v.object AS owner {VERSIONS}
          WHERE v.tx_id >= :tx_id AND (v.tx_id, v.version) > (:tx_id, :version)
@@ -158,12 +158,12 @@ fn prepare<E: Entry>(connection: &Connection, store_id: &str) -> Step<Option<Bat
     Ok((batch.after != before || E::awaits_more(&snapshot)?).then_some(batch))
 }
 
-/// Adds a batch; `false` if another process has already done so, or has removed text meanwhile that
+/// Adds a batch; `false` if another process has already done so, or has meanwhile removed text that
 /// the batch may hold.
 fn apply<E: Entry>(connection: &mut Connection, batch: &Batch<E>) -> Step<bool> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let removal = notes::last_replaced(&transaction)?;
-    if watermark::<E>(&transaction)? != batch.before || removal != batch.removal {
+    let is_valid = notes::basis(&transaction)? == batch.basis;
+    if watermark::<E>(&transaction)? != batch.before || !is_valid {
         transaction.rollback()?;
         return Ok(false);
     }

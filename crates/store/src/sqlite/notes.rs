@@ -7,7 +7,7 @@ use super::failure::Step;
 use super::rows::json;
 use super::statements::Statements;
 use super::write;
-use crate::{IndexedFolder, Replaced};
+use crate::{IndexedFolder, Replaced, SearchedOutputs};
 use base::object::ObjectId;
 
 pub(super) fn set_note(connection: &Connection, name: &str, value: Option<&str>) -> Step<()> {
@@ -43,6 +43,23 @@ pub(super) fn replaced_after(connection: &Connection, after: i64) -> Step<Vec<(i
                WHERE key > :after AND key < 'replaced;' ORDER BY key";
     let after = numbered(after);
     connection.all(sql, named_params! { ":after": after }, |row| Ok((row.get(1)?, json(row, 0)?)))
+}
+
+/// Which outputs the search index holds.
+pub(super) fn searched_outputs(connection: &Connection) -> Step<SearchedOutputs> {
+    let sql = "SELECT value FROM meta WHERE key = 'searched_outputs'";
+    let known: Option<String> = connection.first(sql, [], |row| Ok(row.get(0)?))?;
+    Ok(known.and_then(|known| known.parse().ok()).unwrap_or(SearchedOutputs::All))
+}
+
+pub(super) fn set_searched_outputs(connection: &Connection, which: SearchedOutputs) -> Step<()> {
+    set(connection, "searched_outputs", which.into())
+}
+
+/// What the indexes are made by beside the versions: the number of what a command removed last, and
+/// which outputs are searched.
+pub(super) fn basis(connection: &Connection) -> Step<(i64, SearchedOutputs)> {
+    Ok((last_replaced(connection)?, searched_outputs(connection)?))
 }
 
 /// Records a folder in its own transaction, unless a recorded folder contains it.

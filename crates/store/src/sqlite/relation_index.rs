@@ -1,7 +1,7 @@
 //! Writes the index of relations: the entries for each version. Must not answer questions, see
 //! `relations`; `derived` fills and renews the index.
 
-use rusqlite::{Connection, named_params};
+use rusqlite::{Connection, ToSql, named_params};
 use serde::{Deserialize, Serialize};
 
 use super::derived::{self, Entry, ItemPlace};
@@ -113,15 +113,32 @@ fn remove(transaction: &Connection, object: i64, part: i64, from_tx: Option<i64>
     let condition =
         "object = :object AND part = :part AND (:from_tx IS NULL OR from_tx = :from_tx)";
     let at = named_params! { ":object": object, ":part": part, ":from_tx": from_tx };
+    remove_where(transaction, condition, at).map(drop)
+}
+
+/// Removes some of an object's relations, at most `limit`; returns how many.
+pub(super) fn remove_some(transaction: &Connection, object: i64, limit: i64) -> Step<usize> {
+    let condition = "relation IN (SELECT relation FROM relation WHERE object = :object
+                     ORDER BY part, place, relation LIMIT :limit)";
+    remove_where(transaction, condition, named_params! { ":object": object, ":limit": limit })
+}
+
+/// Removes relations, and the keys that nothing else has; returns how many.
+fn remove_where(
+    transaction: &Connection,
+    condition: &str,
+    parameters: &[(&str, &dyn ToSql)],
+) -> Step<usize> {
     let sql = format!("SELECT DISTINCT key FROM relation WHERE {condition}");
-    let keys: Vec<i64> = transaction.all(&sql, at, |row| Ok(row.get(0)?))?;
-    transaction.run(&format!("DELETE FROM relation WHERE {condition}"), at)?;
+    let keys: Vec<i64> = transaction.all(&sql, parameters, |row| Ok(row.get(0)?))?;
+    let removed =
+        transaction.run(&format!("DELETE FROM relation WHERE {condition}"), parameters)?;
     for key in keys {
         let sql = "DELETE FROM relation_key WHERE key = ?1
                    AND NOT EXISTS (SELECT 1 FROM relation WHERE key = ?1)";
         transaction.run(sql, [key])?;
     }
-    Ok(())
+    Ok(removed)
 }
 
 impl Relations {

@@ -6,12 +6,14 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, named_params};
 
 use super::SqliteBackend;
-use super::derived::{self, Entry, ItemPlace};
-use super::failure::Step;
+use super::derived::{self, Entry, ItemPlace, renew_versions};
+use super::failure::{self, Step};
+use super::notes;
 use super::statements::Statements;
-use crate::Version;
 use crate::search::{Columns, Searched, session_of};
+use crate::{SearchedOutputs, Version};
 use base::error::Result;
+use base::object::ObjectType;
 
 /// `search_row.part` of a version.
 pub(super) const VERSION: i64 = -2;
@@ -44,7 +46,9 @@ impl Entry for Terms {
         let mut contents = Vec::new();
         let named = version.content.iter().map(|hash| ("content", hash));
         let additional = version.additional.iter().map(|(name, hash)| (name.as_str(), hash));
-        for (name, hash) in named.chain(additional) {
+        let is_searched = version.envelope.kind != ObjectType::Toolcall
+            || notes::searched_outputs(connection)? != SearchedOutputs::None;
+        for (name, hash) in named.chain(additional).filter(|_| is_searched) {
             if let Some(text) = derived::readable(connection, hash)? {
                 contents.push((name.to_owned(), text));
             }
@@ -102,6 +106,46 @@ impl Entry for Terms {
     }
 }
 
+/// Outputs looked at in one read.
+const OUTPUTS: i64 = 500;
+
+impl SqliteBackend {
+    /// Which outputs of tool calls the index holds.
+    pub fn searched_outputs(&self) -> Result<SearchedOutputs> {
+        self.read(notes::searched_outputs)
+    }
+
+    /// Puts the outputs of all tool calls into the index, or takes them out, in turns with other
+    /// writers, and so from now on. Broken off, doing it again completes it.
+    pub fn search_outputs(&self, searched: bool) -> Result<()> {
+        let note = |which| {
+            self.write(|connection| {
+                failure::while_busy(|| notes::set_searched_outputs(connection, which))
+            })
+        };
+        note(if searched { SearchedOutputs::Some } else { SearchedOutputs::None })?;
+        let mut after = 0;
+        loop {
+            let sql = "SELECT object, forgotten FROM object WHERE type = 'toolcall'
+                       AND object > ?1 ORDER BY object LIMIT ?2";
+            let calls: Vec<(i64, bool)> = self.read(|connection| {
+                connection.all(sql, [after, OUTPUTS], |row| Ok((row.get(0)?, row.get(1)?)))
+            })?;
+            let Some((last, _)) = calls.last() else { break };
+            after = *last;
+            self.in_turns(0, calls.len(), |transaction, mut next, turn| {
+                while next < calls.len() && !turn.is_over() {
+                    let (object, forgotten) = calls[next];
+                    renew_versions::<Terms>(transaction, &self.store_id, object, forgotten)?;
+                    next += 1;
+                }
+                Ok(next)
+            })?;
+        }
+        if searched { note(SearchedOutputs::All) } else { Ok(()) }
+    }
+}
+
 /// Merges the whole index into one segment, which drops the terms of removed rows.
 pub(super) fn merge(store: &SqliteBackend) -> Result<()> {
     let mut pages = -MERGE_PAGES;
@@ -118,6 +162,18 @@ pub(super) fn merge(store: &SqliteBackend) -> Result<()> {
         }
         pages = MERGE_PAGES;
     }
+}
+
+/// Removes some of an object's rows, at most `limit`; returns how many.
+pub(super) fn remove_some(transaction: &Connection, object: i64, limit: i64) -> Step<usize> {
+    let some = "SELECT row FROM search_row WHERE object = :object ORDER BY part, row LIMIT :limit";
+    let parameters = named_params! { ":object": object, ":limit": limit };
+    let sql = format!("DELETE FROM search_index WHERE rowid IN ({some})");
+    transaction.run(&sql, parameters)?;
+    let removed =
+        transaction.run(&format!("DELETE FROM search_row WHERE row IN ({some})"), parameters)?;
+    Index { transaction }.count(-i64::try_from(removed).unwrap_or(i64::MAX))?;
+    Ok(removed)
 }
 
 struct Index<'a> {

@@ -5,15 +5,16 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use base::object::{AsOf, Envelope, ObjectId, ObjectType, Payload};
+use base::object::{AsOf, Envelope, Nickname, ObjectId, ObjectType, Payload, Timestamp};
 use serde_json::json;
-use store::{Expected, ForgetOptions, Store, doctor};
+use store::{Expected, ForgetOptions, GcOptions, Store, doctor};
 use testing::child::only;
 
-use crate::forget::{REAL, open, place, session, toolcall, traces, write};
+use crate::forget::{COLLECT, REAL, open, place, session, toolcall, traces, write};
 
 /// Longer than any turn takes on a slow machine, and much less than the whole work.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -132,7 +133,7 @@ fn forgetting_works_beside_a_session_that_writes() {
         assert_eq!(report.objects.len(), 122);
     });
     assert!(written > 3, "{written}");
-    assert!(!store.gc(false).unwrap().waits_for_readers);
+    assert!(!store.gc(COLLECT).unwrap().waits_for_readers);
     store.close().unwrap();
     assert_gone(&path, 120);
 }
@@ -144,7 +145,7 @@ fn space_is_given_back_beside_a_session_that_writes() {
     with_sessions(&store, 30);
     leave_garbage(&store);
     let written = beside_a_session(&path, || {
-        let done = store.gc(false).unwrap();
+        let done = store.gc(COLLECT).unwrap();
         assert!(done.contents >= 200, "{done:?}");
         assert!(done.bytes_after < done.bytes_before, "{done:?}");
     });
@@ -188,7 +189,9 @@ fn acts_as_a_person_when_asked() {
     fs::write(beside(&path, "works"), "").unwrap();
     match std::env::var("PALIMPSEST_TEST_WORK").as_deref() {
         Ok("forget") => drop(store.forget(&ObjectId::session("gone"), REAL).unwrap()),
-        Ok("gc") => drop(store.gc(false).unwrap()),
+        Ok("gc") => drop(store.gc(COLLECT).unwrap()),
+        Ok("drop") => drop(in_a_year(store).gc(UNUSED).unwrap()),
+        Ok("leave out") => drop(store.gc(UNSEARCHED).unwrap()),
         _ => drop(store.backup(&beside(&path, "copy.sqlite")).unwrap()),
     }
 }
@@ -235,12 +238,75 @@ fn a_killed_gc_is_finished_by_the_next() {
         kill_at("gc", &path, wait);
         let store = open(&path);
         assert_eq!(doctor::check(&store).unwrap().findings, []);
-        store.gc(false).unwrap();
-        assert_eq!(store.gc(false).unwrap().contents, 0);
+        store.gc(COLLECT).unwrap();
+        assert_eq!(store.gc(COLLECT).unwrap().contents, 0);
         let kept = store.require(&ObjectId::new("kept_7"), AsOf::Latest).unwrap();
         assert!(store.content(&kept).unwrap().unwrap().contains("the key is kept 7"));
         store.close().unwrap();
     }
+}
+
+const UNUSED: GcOptions =
+    GcOptions { unused_for: Some(Duration::from_secs(30 * 24 * 60 * 60)), ..COLLECT };
+const UNSEARCHED: GcOptions = GcOptions { search_outputs: Some(false), ..COLLECT };
+
+fn in_a_year(store: Store) -> Store {
+    let now = store.now().0 + 365 * 24 * 60 * 60 * 1_000;
+    store.with_clock(Arc::new(move || Timestamp(now)))
+}
+
+#[test]
+fn a_killed_drop_of_old_sessions_is_finished_by_the_next() {
+    for wait in WAITS {
+        let (_folder, path) = place();
+        let store = open(&path);
+        with_sessions(&store, 60);
+        let mut transaction = store.begin();
+        let nickname = Nickname::parse("wanted").unwrap();
+        transaction.name(nickname, Some(ObjectId::session("kept")));
+        transaction.commit().unwrap();
+        store.close().unwrap();
+        kill_at("drop", &path, wait);
+        let store = in_a_year(open(&path));
+        assert_eq!(doctor::check(&store).unwrap().findings, []);
+        let aged = store.gc(UNUSED).unwrap().aged.unwrap();
+        assert!(aged.sessions <= 1 && aged.objects <= 62, "{aged:?}");
+        assert_eq!(store.get(&ObjectId::session("gone"), AsOf::Latest).unwrap(), None);
+        store.close().unwrap();
+        assert_gone(&path, 60);
+    }
+}
+
+#[test]
+fn outputs_left_out_by_half_are_left_out_by_the_next() {
+    for wait in WAITS {
+        let (_folder, path) = place();
+        let store = open(&path);
+        with_sessions(&store, 60);
+        store.close().unwrap();
+        kill_at("leave out", &path, wait);
+        let store = open(&path);
+        store.gc(UNSEARCHED).unwrap();
+        let found = store.search(&store::SearchQuery::new("\"key is\"")).unwrap();
+        assert_eq!(found.total, 0, "{found:?}");
+        store.gc(GcOptions { search_outputs: Some(true), ..COLLECT }).unwrap();
+        let found = store.search(&store::SearchQuery::new("\"key is\"")).unwrap();
+        assert_eq!(found.total, 120);
+        store.close().unwrap();
+    }
+}
+
+#[test]
+fn old_sessions_are_dropped_beside_a_session_that_writes() {
+    let (_folder, path) = place();
+    let store = open(&path);
+    with_sessions(&store, 120);
+    let store = in_a_year(store);
+    let written = beside_a_session(&path, || {
+        assert_eq!(store.gc(UNUSED).unwrap().aged.unwrap().sessions, 2);
+    });
+    assert!(written > 3, "{written}");
+    store.close().unwrap();
 }
 
 #[test]

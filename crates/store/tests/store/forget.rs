@@ -11,11 +11,16 @@ use base::object::{
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
-use store::{Expected, ForgetOptions, ForgetReport, Holder, SearchQuery, Store, Version};
+use store::{
+    Expected, ForgetOptions, ForgetReport, GcOptions, Holder, SearchQuery, Store, Version,
+};
 use tempfile::TempDir;
 
 const SECRET: &str = "the launch code of the silo is PURPLE-MONKEY-DISHWASHER";
 pub(crate) const REAL: ForgetOptions = ForgetOptions { dry_run: false, everywhere: false };
+/// Collects, and nothing else.
+pub(crate) const COLLECT: GcOptions =
+    GcOptions { dry_run: false, unused_for: None, search_outputs: None };
 const EVERYWHERE: ForgetOptions = ForgetOptions { dry_run: false, everywhere: true };
 
 pub(crate) fn place() -> (TempDir, PathBuf) {
@@ -514,7 +519,7 @@ fn a_long_reader_delays_the_removal_and_gc_completes_it() {
     assert_eq!(count(&reader), seen);
     assert_ne!(traces(&path, SECRET), Vec::<String>::new());
     reader.execute_batch("COMMIT").unwrap();
-    assert!(!store.gc(false).unwrap().waits_for_readers);
+    assert!(!store.gc(COLLECT).unwrap().waits_for_readers);
     assert_eq!(traces(&path, SECRET), Vec::<String>::new());
 }
 
@@ -535,10 +540,10 @@ fn gc_gives_space_back_and_keeps_every_version() {
         (versions, items(store, &ObjectId::chat("s")), store.stats().unwrap().size.contents)
     };
     let before = state(&store);
-    let dry = store.gc(true).unwrap();
+    let dry = store.gc(GcOptions::default()).unwrap();
     assert_eq!((dry.contents, dry.content_bytes), (0, 0));
     assert_eq!(state(&store), before);
-    let done = store.gc(false).unwrap();
+    let done = store.gc(COLLECT).unwrap();
     assert!(done.bytes_after < done.bytes_before, "{done:?}");
     assert_eq!(state(&store), before);
     assert_eq!(store.stats().unwrap().size.log_bytes, 0);

@@ -17,6 +17,7 @@ mod recorded;
 #[path = "../../../../tests/common/recordings.rs"]
 mod recordings;
 
+mod aged;
 mod backend_replace;
 mod backends;
 mod beside;

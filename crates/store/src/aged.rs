@@ -1,0 +1,209 @@
+//! Sessions that nobody went on with for long, and what only they know. `gc` drops them when a person
+//! says how long. Must not know how objects are dropped.
+//!
+//! A session stays if it, its chat or its system prompt has a nickname, or if one that stays refers
+//! to it. What it met stays if it has a nickname, if a session that stays knows it, or if it is a
+//! file that was indexed by name or changed since.
+
+use std::collections::{BTreeSet, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde::Serialize;
+
+use super::forget::{PAGE, each_item, met, reference, session_of};
+use super::{SqliteBackend, Store, Version};
+use base::error::Result;
+use base::object::{AsOf, ObjectId, ObjectType, Source, Timestamp};
+
+/// What goes with the sessions that nobody went on with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Aged {
+    /// Number of these sessions.
+    pub sessions: u64,
+    /// Sessions that are as old, but stay.
+    pub kept: u64,
+    /// Objects that go: the sessions' documents, their tool calls, files that only they know.
+    pub objects: u64,
+    /// UTF-8 bytes of what these hold, before compression.
+    pub text_bytes: u64,
+}
+
+/// Sessions to drop, and what those that stay know.
+struct Search<'a> {
+    store: &'a Store,
+    index: &'a SqliteBackend,
+    before: Timestamp,
+    /// Old sessions; later only those that stay.
+    old: Vec<Version>,
+    /// Documents of these sessions.
+    documents: HashSet<ObjectId>,
+    /// Hashes of the IDs that the events of other sessions name.
+    known: HashSet<u64>,
+}
+
+impl Store {
+    /// Drops the sessions that were last written before a time, and what only they know; with
+    /// `dry_run`, only counts.
+    pub(super) fn drop_aged(
+        &self,
+        index: &SqliteBackend,
+        before: Timestamp,
+        dry_run: bool,
+    ) -> Result<Aged> {
+        let mut search = Search::new(self, index, before)?;
+        let old = search.take_those_that_go()?;
+        let mut aged = Aged { kept: search.old.len() as u64, ..Aged::default() };
+        let mut counted = HashSet::new();
+        for session in &old {
+            // Somebody may go on with it just now.
+            if !dry_run && !index.retire(&session.envelope.id, session.tx_id)? {
+                aged.kept += 1;
+                continue;
+            }
+            aged.sessions += 1;
+            let ids = search.what_goes_with(session)?;
+            for id in ids.iter().filter(|id| counted.insert(mark_of(id))) {
+                aged.objects += 1;
+                aged.text_bytes += text_bytes(self, id)?;
+            }
+            if !dry_run {
+                index.drop_objects(&ids)?;
+            }
+        }
+        Ok(aged)
+    }
+}
+
+impl<'a> Search<'a> {
+    fn new(store: &'a Store, index: &'a SqliteBackend, before: Timestamp) -> Result<Self> {
+        let (old, documents, known) = Default::default();
+        let mut search = Self { store, index, before, old, documents, known };
+        let mut after = None;
+        loop {
+            let page = store.list(ObjectType::Session, after.as_ref(), PAGE)?;
+            let Some(last) = page.last() else { return Ok(search) };
+            after = Some(last.envelope.id.clone());
+            for session in page {
+                if session.origin.time < before {
+                    search.documents.extend(documents_of(&session));
+                    search.old.push(session);
+                } else {
+                    search.stays(&session)?;
+                }
+            }
+        }
+    }
+
+    /// Takes out the old sessions that go. One that others know stays, with all that it knows.
+    fn take_those_that_go(&mut self) -> Result<Vec<Version>> {
+        let mut going = std::mem::take(&mut self.old);
+        loop {
+            let mut stay = Vec::new();
+            let mut go = Vec::new();
+            for session in going {
+                let is_needed = self.is_session_needed(&session)?;
+                if is_needed { &mut stay } else { &mut go }.push(session);
+            }
+            if stay.is_empty() {
+                return Ok(go);
+            }
+            for session in stay {
+                for id in documents_of(&session) {
+                    self.documents.remove(&id);
+                }
+                self.stays(&session)?;
+                self.old.push(session);
+            }
+            going = go;
+        }
+    }
+
+    /// Notes what a session that stays knows.
+    fn stays(&mut self, session: &Version) -> Result<()> {
+        let met = met(self.store, &self.store.history(&session.envelope.id)?)?;
+        self.known.extend(met.iter().map(mark_of));
+        Ok(())
+    }
+
+    fn is_session_needed(&self, session: &Version) -> Result<bool> {
+        for id in documents_of(session) {
+            if self.is_needed(&id)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether somebody named an object, or a session that stays knows it.
+    fn is_needed(&self, id: &ObjectId) -> Result<bool> {
+        if self.known.contains(&mark_of(id)) || !self.store.nicknames(id)?.is_empty() {
+            return Ok(true);
+        }
+        for naming in self.index.objects_naming(id.as_str())? {
+            let latest = self.store.get(&naming, AsOf::Latest)?;
+            let document = latest.as_ref().and_then(session_of);
+            if document.is_some_and(|document| !self.documents.contains(&document)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What goes with an old session, its own document last: that says what else there is.
+    fn what_goes_with(&self, session: &Version) -> Result<Vec<ObjectId>> {
+        let mut ids = Vec::new();
+        for id in met(self.store, &self.store.history(&session.envelope.id)?)? {
+            let history = self.store.history(&id)?;
+            let Some(latest) = history.first() else { continue };
+            let is_content = latest.envelope.kind.is_content();
+            if is_content && !self.was_indexed(&history)? && !self.is_needed(&id)? {
+                ids.push(id);
+            }
+        }
+        ids.extend(documents_of(session).into_iter().rev());
+        Ok(ids)
+    }
+
+    /// Whether a file is in a folder that a person indexed, or was written since.
+    fn was_indexed(&self, history: &[Version]) -> Result<bool> {
+        let Some(Source::Filesystem { filesystem_id, path }) =
+            history.first().and_then(|latest| latest.envelope.source.as_ref())
+        else {
+            return Ok(false);
+        };
+        let is_since = history.iter().any(|version| version.origin.time >= self.before);
+        let folders = self.index.folders()?;
+        Ok(is_since || folders.iter().any(|folder| folder.holds(filesystem_id, path)))
+    }
+}
+
+/// The session, its chat, its system prompt.
+fn documents_of(session: &Version) -> Vec<ObjectId> {
+    let fields = ["chat_ref", "system_prompt_ref"];
+    let others = fields.iter().filter_map(|field| reference(session, field));
+    std::iter::once(session.envelope.id.clone()).chain(others).collect()
+}
+
+/// UTF-8 bytes of an object's contents and items.
+fn text_bytes(store: &Store, id: &ObjectId) -> Result<u64> {
+    let history = store.history(id)?;
+    let contents: BTreeSet<_> =
+        history.iter().flat_map(|it| it.content.iter().chain(it.additional.values())).collect();
+    let mut bytes = 0;
+    for hash in contents {
+        bytes += store.backend().content(hash)?.map_or(0, |text| text.len() as u64);
+    }
+    each_item(store, &history, |placed| {
+        bytes += placed.item.text.len() as u64;
+        Ok(())
+    })?;
+    Ok(bytes)
+}
+
+/// Eight bytes in the place of an ID: a store has millions.
+fn mark_of(id: &ObjectId) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,64 @@
+//! Drops whole objects from the file, as if they had never been stored. Must not decide which.
+
+use rusqlite::{Connection, named_params};
+
+use super::failure::{self, Step};
+use super::statements::Statements;
+use super::turns::Turn;
+use super::{SqliteBackend, notes, relation_index, search_index};
+use base::error::Result;
+use base::object::{ObjectId, TxId};
+
+/// Rows that go before others are let in, if the turn is over.
+const ROWS: i64 = 256;
+
+impl SqliteBackend {
+    /// Lets nobody add to an object any more; `false` if it has a version after this one.
+    pub fn retire(&self, id: &ObjectId, latest: TxId) -> Result<bool> {
+        let sql = "UPDATE object SET forgotten = 1 WHERE id = ?1 AND NOT EXISTS (SELECT 1
+                   FROM version AS v WHERE v.object = object.object AND v.tx_id > ?2)";
+        let given = (id.as_str(), latest.0);
+        self.write(|connection| failure::while_busy(|| Ok(connection.run(sql, given)? > 0)))
+    }
+
+    /// Drops objects with their versions, items and nicknames, in this order and in turns with other
+    /// writers. Until an object has gone, nobody adds to it. Broken off, doing it again completes it.
+    /// Their contents go with the next [`Self::collect`].
+    pub fn drop_objects(&self, ids: &[ObjectId]) -> Result<()> {
+        self.in_turns(0, ids.len(), |transaction, mut next, turn| {
+            while next < ids.len() && !turn.is_over() {
+                next += usize::from(drop_object(transaction, &ids[next], turn)?);
+            }
+            Ok(next)
+        })
+    }
+}
+
+/// Drops what fits into the turn; `false` if more is left.
+fn drop_object(connection: &Connection, id: &ObjectId, turn: &Turn) -> Step<bool> {
+    let sql = "UPDATE object SET forgotten = 1 WHERE id = ?1 RETURNING object";
+    let Some(object) = connection.first(sql, [id.as_str()], |row| Ok(row.get(0)?))? else {
+        return Ok(true);
+    };
+    while drop_rows(connection, object)? > 0 {
+        if turn.is_over() {
+            return Ok(false);
+        }
+    }
+    for table in ["nickname", "version", "object"] {
+        let sql = format!("DELETE FROM {table} WHERE object = ?1");
+        connection.run(&sql, [object])?;
+    }
+    notes::set_note(connection, &notes::summary_of(id), None)?;
+    Ok(true)
+}
+
+/// Drops some of an object's items, and of what the indexes hold of it; returns how many.
+fn drop_rows(connection: &Connection, object: i64) -> Step<usize> {
+    let indexed = search_index::remove_some(connection, object, ROWS)?;
+    let related = relation_index::remove_some(connection, object, ROWS)?;
+    let sql = "DELETE FROM item WHERE object = :object AND (position, from_tx) IN
+               (SELECT position, from_tx FROM item WHERE object = :object LIMIT :rows)";
+    let items = connection.run(sql, named_params! { ":object": object, ":rows": ROWS })?;
+    Ok(indexed + related + items)
+}
