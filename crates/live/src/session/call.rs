@@ -35,13 +35,18 @@ impl LiveSession {
         let _bounded = self.bounded();
         let HostList { since, skip, messages } = list;
         let mut messages = self.parse_list(since, messages)?;
+        let heard = self.hear();
         // Nothing below sees text that must not be stored, not even the list kept for a failed
         // call.
-        if let Err(error) =
-            self.hear().and_then(|()| self.restore_and_withhold(skip, &mut messages))
-        {
+        let withheld = self.restore_and_withhold(skip, &mut messages);
+        let is_safe = withheld.is_ok();
+        if let Err(error) = heard.and(withheld) {
             self.journal.doubt();
-            self.request.drop_failed_list();
+            if is_safe {
+                self.request.keep_failed_list(self.journal.state(), skip, &messages);
+            } else {
+                self.request.drop_failed_list();
+            }
             return Err(error);
         }
         count_tokens(&messages);
