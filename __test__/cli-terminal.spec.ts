@@ -93,6 +93,20 @@ describe.skipIf(missingTerminal)("on a terminal", () => {
     expect(at.run("name", "a\u001b[31m\u202eb.md", "my\u202ename").status).toBe(0);
     expect(onTerminal(at, "objects")).toContain("(my\\u202ename) ");
   });
+
+  test("the newest objects are shown, and all where asked for", () => {
+    const at = desk();
+    for (let number = 0; number < 203; number++) {
+      at.write(`many/${number}.md`, `text ${number}`);
+    }
+    at.run("index", ".");
+    const rows = (text: string) => text.match(/[ \t]file[ \t]/g)?.length;
+    const cut = onTerminal(at, "objects");
+    expect([rows(cut), cut.trimEnd().endsWith("or give a --limit.")]).toEqual([200, true]);
+    const all = [onTerminal(at, "objects", "--limit", "300"), at.run("objects").stdout];
+    expect(all.map(rows)).toEqual([203, 203]);
+    expect(rows(onTerminal(at, "objects", "--query", "type = file limit 201"))).toBe(201);
+  });
 });
 
 test("into a pipe every byte goes as it is", async () => {

@@ -2,13 +2,16 @@
 
 import { types, whatAndWhence } from "../../lib/describe.js";
 import { text, wholeNumber } from "../lib/arguments.js";
-import { noteNothing, writeJsonList } from "../lib/output.js";
+import { isTerminal, noteNothing, write, writeJsonList } from "../lib/output.js";
 import { withProgress } from "../lib/progress.js";
 import { withStore } from "../lib/store.js";
 import { shownId, shownSize, shownTime, writeTable } from "../lib/table.js";
 
 /** Objects that are read at once. */
 const pageObjects = 100;
+
+/** Objects that a terminal shows where no number is given. */
+const shownObjects = 200;
 
 /** @type {import("../lib/arguments.js").Command} */
 export const objects = {
@@ -23,7 +26,11 @@ export const objects = {
       value: "QUERY",
       text: "only objects that match, in the order that the query gives; default: the newest first",
     },
-    limit: { type: "string", value: "N", text: "largest number of objects; default: all" },
+    limit: {
+      type: "string",
+      value: "N",
+      text: `largest number of objects; default: ${shownObjects} on a terminal, else all`,
+    },
     at: { type: "string", value: "TX|TIME", text: "as of a transaction (12) or a time (RFC 3339)" },
   },
   notes: [
@@ -37,16 +44,21 @@ export const objects = {
   ],
   async run(given) {
     const type = /** @type {import("../../index.js").ObjectType | undefined} */ (text(given, "type"));
-    const options = { type, limit: wholeNumber(given, "limit"), at: text(given, "at") };
+    const query = text(given, "query") ?? "";
+    const says = given.json || text(given, "limit") !== undefined || /\blimit\b/i.test(query);
+    const isCut = isTerminal() && !says;
+    const limit = isCut ? shownObjects : wholeNumber(given, "limit");
+    const options = { type, limit, at: text(given, "at") };
     await withStore(
       given,
       async (store) => {
-        const pages = inPages(store, text(given, "query") ?? "", options);
+        const pages = inPages(store, query, options);
         if (given.json) {
           return writeJsonList("objects", pages);
         }
         const { id } = store;
         let isFirst = true;
+        let count = 0;
         for await (const found of pages) {
           const sizes = await Promise.all(found.map((version) => shownSize(store, version)));
           const rows = found.map((version, at) => [
@@ -60,6 +72,10 @@ export const objects = {
           const order = ["WHAT", "TYPE", "SIZE", "TIME", "TX", "ID"];
           await writeTable(["ID", "TYPE", "TX", "TIME", "SIZE", "WHAT"], rows, { order, continued: !isFirst });
           isFirst = false;
+          count += found.length;
+        }
+        if (isCut && count === shownObjects) {
+          await write("There may be more: choose by --type or --query, or give a --limit.\n");
         }
         if (isFirst) {
           await noteNothing("nothing found");
@@ -81,7 +97,7 @@ export const objects = {
 async function* inPages(store, query, options) {
   const isOrdered = /\b(order|limit|offset)\b/i.test(query);
   let left = options.limit ?? Number.POSITIVE_INFINITY;
-  const [newest] = await store.query("", { limit: 1, at: options.at });
+  const [newest] = isOrdered ? [] : await store.query("", { limit: 1, at: options.at });
   const at = options.at ?? newest?.txId;
   /** @type {import("../../index.js").Version | undefined} */
   let after;
