@@ -13,7 +13,7 @@ use super::rows::{self, hash_value};
 use super::statements::Statements;
 use super::{
     IN_MEMORY, JournalMode, SqliteBackend, backup, collect, failure, integrity, lock, lost, notes,
-    query, replace, write,
+    query, replace, search_index, write,
 };
 use crate::{
     Backend, Backup, Garbage, Glance, Growth, IndexedFolder, Item, Lost, Op, PlacedItem, Query,
@@ -240,6 +240,8 @@ impl SqliteBackend {
             && self.journal == JournalMode::WriteAhead
             && let Some(place) = &self.place
         {
+            // A removal that was broken off may have left it as it is meanwhile.
+            search_index::let_merge(self, true)?;
             *keeper = Some(Keeper::start(Arc::clone(place), &self.store_id)?);
         }
         Ok(())
@@ -260,6 +262,7 @@ impl SqliteBackend {
     /// `INVALID_ARGUMENT` if the store lacks the data to replace; `FORGOTTEN` for text that may not
     /// return.
     pub fn replace(&self, replacements: &[Replacement], banned: &[Hash]) -> Result<()> {
+        search_index::let_merge(self, false)?;
         self.in_turns(0, replacements.len(), |transaction, next, turn| {
             let banned = if next == 0 { banned } else { &[] };
             let rest = &replacements[next..];

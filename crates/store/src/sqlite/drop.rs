@@ -9,8 +9,9 @@ use super::{SqliteBackend, notes, relation_index, search_index};
 use base::error::Result;
 use base::object::{ObjectId, TxId};
 
-/// Rows that go before others are let in, if the turn is over.
-const ROWS: i64 = 256;
+/// Rows that go before the next look whether the turn is over. Of the search index each may take a
+/// millisecond.
+const ROWS: i64 = 32;
 
 impl SqliteBackend {
     /// Lets nobody add to an object any more; `false` if it has a version after this one.
@@ -25,6 +26,7 @@ impl SqliteBackend {
     /// writers. Until an object has gone, nobody adds to it. Broken off, doing it again completes it.
     /// Their contents go with the next [`Self::collect`].
     pub fn drop_objects(&self, ids: &[ObjectId]) -> Result<()> {
+        search_index::let_merge(self, false)?;
         self.in_turns(0, ids.len(), |transaction, mut next, turn| {
             while next < ids.len() && !turn.is_over() {
                 next += usize::from(drop_object(transaction, &ids[next], turn)?);
@@ -56,9 +58,14 @@ fn drop_object(connection: &Connection, id: &ObjectId, turn: &Turn) -> Step<bool
 /// Drops some of an object's items, and of what the indexes hold of it; returns how many.
 fn drop_rows(connection: &Connection, object: i64) -> Step<usize> {
     let indexed = search_index::remove_some(connection, object, ROWS)?;
+    if indexed > 0 {
+        return Ok(indexed);
+    }
     let related = relation_index::remove_some(connection, object, ROWS)?;
-    let sql = "DELETE FROM item WHERE object = :object AND (position, from_tx) IN
-               (SELECT position, from_tx FROM item WHERE object = :object LIMIT :rows)";
-    let items = connection.run(sql, named_params! { ":object": object, ":rows": ROWS })?;
-    Ok(indexed + related + items)
+    if related > 0 {
+        return Ok(related);
+    }
+    let sql = "DELETE FROM item WHERE object = :object AND position <= (SELECT max(position) FROM
+               (SELECT position FROM item WHERE object = :object ORDER BY position LIMIT :rows))";
+    connection.run(sql, named_params! { ":object": object, ":rows": ROWS })
 }

@@ -124,6 +124,7 @@ impl SqliteBackend {
             })
         };
         note(if searched { SearchedOutputs::Some } else { SearchedOutputs::None })?;
+        let_merge(self, false)?;
         let mut after = 0;
         loop {
             let sql = "SELECT object, forgotten FROM object WHERE type = 'toolcall'
@@ -146,8 +147,31 @@ impl SqliteBackend {
     }
 }
 
+/// FTS5's defaults for merging segments by itself: from so many of one level on, and from such a
+/// share of removed rows on, in percent. <https://sqlite.org/fts5.html#the_automerge_configuration_option>
+const MERGES: [(&str, i64); 2] = [("automerge", 4), ("deletemerge", 10)];
+
+/// Lets the index merge by itself, as it does at first, or not: where most of it is removed, a single
+/// removal may merge for a quarter of a second. [`merge`] then does so in turns.
+pub(super) fn let_merge(store: &SqliteBackend, lets: bool) -> Result<()> {
+    let set = |connection: &mut Connection| {
+        for (option, usual) in MERGES {
+            let value = if lets { usual } else { 0 };
+            let sql = "SELECT v FROM search_index_config WHERE k = ?1";
+            let known: Option<i64> = connection.first(sql, [option], |row| Ok(row.get(0)?))?;
+            if known.unwrap_or(usual) != value {
+                let sql = "INSERT INTO search_index (search_index, rank) VALUES (?1, ?2)";
+                connection.run(sql, (option, value))?;
+            }
+        }
+        Ok(())
+    };
+    store.write(|connection| failure::while_busy(|| set(connection)))
+}
+
 /// Merges the whole index into one segment, which drops the terms of removed rows.
 pub(super) fn merge(store: &SqliteBackend) -> Result<()> {
+    let_merge(store, true)?;
     let mut pages = -MERGE_PAGES;
     loop {
         let changes = store.turn(|connection, _| {

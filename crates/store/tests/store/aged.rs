@@ -128,6 +128,10 @@ fn no_byte_of_an_old_session_is_left() {
     assert_eq!((aged.sessions, aged.objects), (1, 3));
     store.close().unwrap();
     assert_eq!(traces(&path, "quagga"), Vec::<String>::new());
+    let sql = "SELECT v FROM search_index_config WHERE k = 'automerge'";
+    let file = rusqlite::Connection::open(&path).unwrap();
+    let merges: i64 = file.query_row(sql, [], |row| row.get(0)).unwrap();
+    assert_eq!(merges, 4, "the index merges by itself again");
 }
 
 #[test]
