@@ -1,6 +1,6 @@
 //! Invariants of every request, checked against its text and the script's actions.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::LazyLock;
 
 use base::object::{AsOf, Hash, ObjectId};
@@ -166,7 +166,9 @@ impl World {
     /// nothing could carry it. `is_new`: whether the newest message is new and can carry it.
     fn check_pins(&self, is_new: bool) {
         let (state, pins) = (self.host.live.state(), self.host.live.pins());
-        assert_eq!(pins.left_out, state.left_out().iter().collect::<Vec<_>>());
+        // What is pinned again is listed last.
+        let left_out: BTreeSet<_> = pins.left_out.iter().copied().collect();
+        assert_eq!(left_out, state.left_out().iter().collect());
         assert!(pins.waiting.is_empty() || !is_new, "{:?}", pins.waiting);
         let texts = self.host.sent.iter().map(text_of).collect::<Vec<_>>().concat();
         for held in state.sets().held.iter().filter(|held| pins.standing.contains(&&held.object)) {
