@@ -19,9 +19,13 @@ const word = "zeroxzero";
 const everyWord = new RegExp(word, "g");
 /** Copies that work in one folder. */
 const ofOneFolder = 10;
-/** What somebody said, in the JSON of an item. */
-const said =
-  /"(text|thinking|command|pattern|query|description|prompt|content|args_display|file_path|filePath|old_string|new_string|oldText|newText)":"((?:[^"\\]|\\.)*)"/g;
+/** Members of fields and items that hold what somebody said, or our words about it. */
+const texts = [
+  ["text", "thinking", "command", "pattern", "query", "description", "prompt", "content", "args_display", "code", "_i"],
+  ["file_path", "filePath", "old_string", "new_string", "oldText", "newText", "patchText"],
+  ["brief", "last", "line", "folded"],
+];
+const said = new RegExp(`"(${texts.flat().join("|")})":"((?:[^"\\\\]|\\\\.)*)"`, "g");
 const day = 86_400_000;
 
 /**
@@ -147,7 +151,7 @@ class Copy {
   /** Words as this copy has them: else each text would count as a copy of the others. @param {string} text */
   #words(text) {
     const ending = this.number.toString(36);
-    return text.replace(/\b[a-z]{5,}\b/g, `$&${ending}`);
+    return text.replace(/[a-z]{4,}/g, `$&${ending}`);
   }
 
   /** JSON with the copy's words where somebody said something. @param {string} json */
