@@ -5,15 +5,15 @@
 //! to it. What it met stays if it has a nickname, if a session that stays knows it, or if it is a
 //! file that was indexed by name or changed since.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::Serialize;
 
-use super::forget::{PAGE, each_item, met, reference, session_of};
+use super::forget::{PAGE, add_met, each_item, met, reference, session_of};
 use super::{SqliteBackend, Store, Version};
 use base::error::Result;
-use base::object::{AsOf, ObjectId, ObjectType, Source, Timestamp};
+use base::object::{AsOf, ObjectId, ObjectType, Source, Timestamp, TxId};
 
 /// What goes with the sessions that nobody went on with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -40,6 +40,10 @@ struct Search<'a> {
     documents: HashSet<ObjectId>,
     /// Hashes of the IDs that the events of other sessions name.
     known: HashSet<u64>,
+    /// Events of these that were read.
+    read: HashMap<ObjectId, u64>,
+    /// The transaction up to which they were.
+    until: TxId,
 }
 
 impl Store {
@@ -62,6 +66,7 @@ impl Store {
                 continue;
             }
             aged.sessions += 1;
+            search.catch_up()?;
             let ids = search.what_goes_with(session)?;
             for id in ids.iter().filter(|id| counted.insert(mark_of(id))) {
                 aged.objects += 1;
@@ -77,8 +82,9 @@ impl Store {
 
 impl<'a> Search<'a> {
     fn new(store: &'a Store, index: &'a SqliteBackend, before: Timestamp) -> Result<Self> {
-        let (old, documents, known) = Default::default();
-        let mut search = Self { store, index, before, old, documents, known };
+        let (old, documents, known, read) = Default::default();
+        let (until, _) = store.newest()?;
+        let mut search = Self { store, index, before, old, documents, known, read, until };
         let mut after = None;
         loop {
             let page = store.list(ObjectType::Session, after.as_ref(), PAGE)?;
@@ -119,10 +125,26 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Notes what a session that stays knows.
+    /// Notes what a session that stays knows, as far as that was not read yet.
     fn stays(&mut self, session: &Version) -> Result<()> {
-        let met = met(self.store, &self.store.history(&session.envelope.id)?)?;
+        let id = &session.envelope.id;
+        let from = self.read.insert(id.clone(), session.item_count).unwrap_or(0);
+        let mut met = BTreeSet::new();
+        for placed in self.store.backend().placed_items(id, from..session.item_count)? {
+            add_met(&placed.item.text, &mut met);
+        }
         self.known.extend(met.iter().map(mark_of));
+        Ok(())
+    }
+
+    /// Notes what sessions met meanwhile.
+    fn catch_up(&mut self) -> Result<()> {
+        let (newest, _) = self.store.newest()?;
+        let written = self.store.changes(self.until, usize::MAX)?;
+        self.until = newest;
+        for session in written.iter().filter(|it| it.envelope.kind == ObjectType::Session) {
+            self.stays(session)?;
+        }
         Ok(())
     }
 
@@ -206,4 +228,42 @@ fn mark_of(id: &ObjectId) -> u64 {
     let mut hasher = DefaultHasher::new();
     id.hash(&mut hasher);
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::Expected;
+    use base::object::{Envelope, Payload};
+
+    fn session(store: &Store, key: &str, object: &ObjectId) {
+        let envelope = Envelope::unsourced(ObjectId::session(key), ObjectType::Session).unwrap();
+        let events = vec![json!({ "event": "toolcall", "object": object }).to_string()];
+        let mut transaction = store.begin();
+        transaction.splice(envelope, Payload::default(), 0, events, Expected::Absent).unwrap();
+        transaction.commit().unwrap();
+    }
+
+    #[test]
+    fn what_a_session_meets_meanwhile_stays() {
+        let store = Store::open(":memory:").unwrap();
+        let call = ObjectId::new("call");
+        let envelope = Envelope::unsourced(call.clone(), ObjectType::Toolcall).unwrap();
+        let mut transaction = store.begin();
+        transaction.put(envelope, Payload::default(), Expected::Any).unwrap();
+        transaction.commit().unwrap();
+        session(&store, "old", &call);
+        let index = store.upkeep("test").unwrap();
+        let later = Timestamp(store.now().0 + 1);
+        let mut search = Search::new(&store, index, later).unwrap();
+        let old = search.take_those_that_go().unwrap().remove(0);
+        let goes = |search: &Search<'_>| search.what_goes_with(&old).unwrap().contains(&call);
+        assert!(goes(&search));
+        session(&store, "meanwhile", &call);
+        assert!(goes(&search), "it is not looked for again at each object");
+        search.catch_up().unwrap();
+        assert!(!goes(&search));
+    }
 }

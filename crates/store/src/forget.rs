@@ -29,7 +29,7 @@ mod scan;
 mod targets;
 
 pub(super) use scan::{PAGE, each_item, reference, session_of};
-pub(super) use targets::met;
+pub(super) use targets::{add_met, met};
 
 use std::time::Duration;
 

@@ -624,3 +624,15 @@ fn a_file_moved_there_and_back_again_is_where_it_was() {
     assert_eq!(host.told(), "", "nobody saw it move");
     assert_eq!(host.handle("a.txt").as_deref(), Some("f1"));
 }
+
+#[test]
+fn a_file_that_was_dropped_from_the_store_costs_no_call() {
+    let mut host = reading();
+    let ids = [host.file("a.txt")];
+    host.store.upkeep("test").unwrap().drop_objects(&ids).unwrap();
+    assert_eq!(host.told(), "");
+    host.restart();
+    assert_eq!(host.told(), "");
+    host.write_file("a.txt", "another text\n");
+    assert!(host.told().contains("a.txt changed on disk"));
+}

@@ -86,12 +86,17 @@ impl Targets {
 pub(crate) fn met(store: &Store, versions: &[Version]) -> Result<BTreeSet<ObjectId>> {
     let mut ids = BTreeSet::new();
     each_item(store, versions, |placed| {
-        if let Ok(event) = serde_json::from_str(&placed.item.text) {
-            add_named(&event, &mut ids);
-        }
+        add_met(&placed.item.text, &mut ids);
         Ok(())
     })?;
     Ok(ids)
+}
+
+/// Adds the objects to which an event refers.
+pub(crate) fn add_met(event: &str, ids: &mut BTreeSet<ObjectId>) {
+    if let Ok(event) = serde_json::from_str(event) {
+        add_named(&event, ids);
+    }
 }
 
 fn add_named(value: &Value, ids: &mut BTreeSet<ObjectId>) {
