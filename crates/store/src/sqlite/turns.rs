@@ -17,11 +17,6 @@ const TURN: Duration = Duration::from_millis(15);
 /// The longest rest after a turn; a turn that took less is followed by as long a rest.
 const LONGEST_REST: Duration = Duration::from_millis(30);
 
-/// Pages of the log from which on a commit moves it into the file: SQLite's default, and that of long
-/// work. <https://sqlite.org/pragma.html#pragma_wal_autocheckpoint>
-const LOG_PAGES: i64 = 1_000;
-const OWN_LOG_PAGES: i64 = 250;
-
 /// A turn at writing.
 pub(super) struct Turn(Instant);
 
@@ -41,31 +36,13 @@ impl SqliteBackend {
         end: usize,
         mut act: impl FnMut(&Transaction<'_>, usize, &Turn) -> Step<usize>,
     ) -> Result<()> {
-        self.move_log_at(OWN_LOG_PAGES)?;
-        let done = self.turns_to(&mut next, end, &mut act);
-        self.move_log_at(LOG_PAGES)?;
-        done
-    }
-
-    /// Moves the log into the file from so many pages on, when this store commits. Whoever commits
-    /// when the log is that long moves all of it: long work does so before others have to.
-    fn move_log_at(&self, pages: i64) -> Result<()> {
-        self.write(|connection| Ok(connection.pragma_update(None, "wal_autocheckpoint", pages)?))
-    }
-
-    fn turns_to(
-        &self,
-        next: &mut usize,
-        end: usize,
-        act: &mut impl FnMut(&Transaction<'_>, usize, &Turn) -> Step<usize>,
-    ) -> Result<()> {
-        while *next < end {
-            *next = self.turn(|connection, turn| {
+        while next < end {
+            next = self.turn(|connection, turn| {
                 let transaction =
                     connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
                 // Waiting for others is no work.
                 *turn = Turn(now());
-                let reached = act(&transaction, *next, turn)?;
+                let reached = act(&transaction, next, turn)?;
                 transaction.commit()?;
                 Ok(reached)
             })?;
