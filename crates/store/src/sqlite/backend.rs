@@ -240,8 +240,9 @@ impl SqliteBackend {
             && self.journal == JournalMode::WriteAhead
             && let Some(place) = &self.place
         {
-            // A removal that was broken off may have left it as it is meanwhile.
-            search_index::let_merge(self, true)?;
+            // A removal that was broken off may have left it as it is meanwhile. A damaged index
+            // costs no session: whoever asks it finds that.
+            drop(search_index::let_merge(self, true));
             *keeper = Some(Keeper::start(Arc::clone(place), &self.store_id)?);
         }
         Ok(())
