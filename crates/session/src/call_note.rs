@@ -4,8 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::is_zero;
 use super::measured::MeasuredSizes;
-use super::{is_false, is_zero};
 use config::Prices;
 
 /// Prices and where they come from.
@@ -36,7 +36,7 @@ pub struct CallNote {
     pub overhead: Option<u64>,
     /// Whether no cache was alive for this model, system prompt and tools. In records of earlier
     /// releases: whether the previous request's cache was not alive.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cold: bool,
     /// The same for the plain host, if that differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,7 +73,7 @@ pub struct CallNote {
     pub kept_cached: Option<u64>,
     /// Whether the plain host would not have made this call: since the previous one, the model used
     /// only our own tools.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub extra: bool,
     /// Tokens in the host's list that the plain host would not have: calls of our own tools and
     /// their results.

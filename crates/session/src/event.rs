@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::faults::FaultKind;
 use super::host_call::HostCalls;
+use super::is_zero;
 use super::lines::{LineMap, LineRange};
 use super::message::{Activation, Cut, MessageKey, MessageKind, ResultFact, Shows};
 use super::passing::PassingMessage;
@@ -12,7 +13,6 @@ use super::report::Reported;
 use super::sets::ActiveView;
 use super::state::{MemoryChange, Note};
 use super::treatment::{Fold, Treatment};
-use super::{is_false, is_zero};
 use base::object::{FileStamp, Hash, ObjectId, Slice, Timestamp};
 
 /// One thing that happened to a session. Events are stored in the order they happened.
@@ -126,7 +126,7 @@ pub enum Event {
         /// Position of the last message.
         last: u64,
         /// Whether the host compacted these messages away.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         compacted: bool,
     },
     /// A message was appended to the chat and to the window.
@@ -140,10 +140,10 @@ pub enum Event {
         /// Its tokens.
         tokens: u64,
         /// Whether its text must not be stored.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         withheld: bool,
         /// Whether the host sends it itself, as it is, while its turn runs.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         kept: bool,
         /// The part of its tokens that is ours: the help for a failed `edit`.
         #[serde(default, skip_serializing_if = "is_zero")]
@@ -190,7 +190,7 @@ pub enum Event {
         /// Its tokens now.
         tokens: u64,
         /// Whether its new text must not be stored.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         withheld: bool,
     },
     /// The host's list no longer continues the window.
@@ -294,10 +294,10 @@ pub enum Event {
         /// The text.
         text: String,
         /// Whether it carries what a person activated, so that none of that is due any more.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         asked: bool,
         /// Whether it stood in a message that is gone, and stands in this one instead.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         carried: bool,
         /// The files of whose changes it tells. A later note about them supersedes this one.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -318,7 +318,7 @@ pub enum Event {
         /// The lines.
         ranges: Vec<LineRange>,
         /// Whether they are all of a file.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         whole: bool,
         /// Position of the message that shows them.
         at: u64,
@@ -460,7 +460,7 @@ pub struct Opened {
     pub forked_from: Option<ObjectId>,
     /// Whether people other than the user take part. Names then mean only what the session itself
     /// met, and files in the working folder.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confined: bool,
 }
 

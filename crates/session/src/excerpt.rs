@@ -3,7 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::is_false;
 use super::lines::LineRange;
 
 /// Characters to which previews of earlier releases cut a line.
@@ -51,10 +50,10 @@ pub enum Piece {
         first: u64,
         /// Whether their replacement quotes the first of them that says something. Earlier releases
         /// only gave numbers.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         quoted: bool,
         /// Whether the quote has no escapes and control characters. Earlier releases spelt them out.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         plain: bool,
     },
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::call_bill::Side;
 use super::call_note::PriceNote;
-use super::{is_false, is_zero};
+use super::is_zero;
 use base::object::Hash;
 
 /// Calls that went out with the host's own messages, and what is assumed of them: what is known of
@@ -39,7 +39,7 @@ pub struct HostCall {
     /// Number of messages at the front of the window that it sent.
     pub messages: u64,
     /// Whether it failed open, so that our tools and guidance went out with it.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
 }
 

@@ -85,9 +85,3 @@ pub use usage::UsageProblem;
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
-
-/// For serde: skips flags that are not set.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
-fn is_false(flag: &bool) -> bool {
-    !flag
-}

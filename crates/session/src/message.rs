@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::is_zero;
 use super::lines::{LineRange, counted, merge_ranges};
-use super::{is_false, is_zero};
 use base::object::{Hash, ObjectId};
 
 /// Digits of a [`RequestKey`].
@@ -71,7 +71,7 @@ pub struct ResultFact {
     pub lines: u64,
     /// Whether its last line is the empty one after the last line end, which nobody counts. Earlier
     /// releases did.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ends_line: bool,
     /// The last line that says something, cut to 80 characters.
     pub last: String,
@@ -96,7 +96,7 @@ pub struct ResultFact {
     #[serde(default, skip_serializing_if = "OutputClass::is_other")]
     pub class: OutputClass,
     /// Whether another extension's tool has a name of ours, see [`OWN_TOOLS`].
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foreign: bool,
     /// Where the output stands in a message that is no result of a call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,7 +126,7 @@ pub struct Cut {
     /// Number of its lines.
     pub lines: u64,
     /// See [`ResultFact::ends_line`].
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ends_line: bool,
     /// Number of lines of the whole before the first one shown.
     pub before: u64,

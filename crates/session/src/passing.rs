@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::chat::ChatMessage;
-use super::is_false;
 use super::message::{MessageKey, MessageKind};
 use base::object::Hash;
 
@@ -34,7 +33,7 @@ pub struct PassingMessage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opening: Option<u64>,
     /// Whether its text must not be stored.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub withheld: bool,
 }
 

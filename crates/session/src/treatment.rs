@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::excerpt::Piece;
-use super::is_false;
 use super::lines::LineRange;
 use base::object::{Hash, ObjectId};
 
@@ -41,7 +40,7 @@ pub enum Treatment {
         after_host: bool,
         /// Whether its heading counts lines as people do. Earlier releases counted the empty line
         /// after the last line end.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         counted: bool,
     },
 }

@@ -23,13 +23,8 @@ pub struct FileStamp {
     pub ctime_ns: Option<i64>,
     /// Whether the file had just changed when it was read: it may change again with the same times,
     /// so that this stamp only tells which file it was. It equals no stamp that is looked at later.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_fresh: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 impl PartialEq for FileStamp {

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::Session;
 use super::notes::Note;
-use crate::is_false;
 use crate::message::MessageKind;
 
 /// A memory change, in words for the model.
@@ -21,7 +20,7 @@ pub struct MemoryChange {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
     /// Whether it is told once, and not again after its note left.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub once: bool,
 }
 
