@@ -2151,8 +2151,8 @@ export interface Garbage {
    * dropped text, until `gc` runs while nobody else has it open.
    */
   waitsToBeAlone: boolean;
-  /** Bytes of the file that the search index took before. */
-  searchBytes: number;
+  /** Bytes of the file that the search index takes; only in a dry run. */
+  searchBytes?: number;
   /** What goes with the sessions that nobody went on with; absent without `unusedDays`. */
   aged?: Aged;
 }

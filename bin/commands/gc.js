@@ -72,7 +72,7 @@ function whatWouldGo(found, days) {
     "contents that would go": found.contents,
     "their text": shownBytes(found.contentBytes),
     ...aboutSessions(found, "sessions that would go", days),
-    "search index": shownBytes(found.searchBytes),
+    "search index": shownBytes(found.searchBytes ?? 0),
     "store before": shownBytes(found.bytesBefore),
     "store after, at most": shownBytes(found.bytesAfter),
   };

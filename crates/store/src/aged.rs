@@ -11,7 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde::Serialize;
 
 use super::forget::{PAGE, add_met, each_item, met, reference, session_of};
-use super::{SqliteBackend, Store, Version};
+use super::{IndexedFolder, SqliteBackend, Store, Version};
 use base::error::Result;
 use base::object::{AsOf, ObjectId, ObjectType, Source, Timestamp, TxId};
 
@@ -34,6 +34,8 @@ struct Search<'a> {
     store: &'a Store,
     index: &'a SqliteBackend,
     before: Timestamp,
+    /// Folders that a person indexed.
+    folders: Vec<IndexedFolder>,
     /// Old sessions; later only those that stay.
     old: Vec<Version>,
     /// Documents of these sessions.
@@ -60,13 +62,13 @@ impl Store {
         let mut aged = Aged { kept: search.old.len() as u64, ..Aged::default() };
         let mut counted = HashSet::new();
         for session in &old {
+            let is_needed = search.catch_up()? && search.is_session_needed(session)?;
             // Somebody may go on with it just now.
-            if !dry_run && !index.retire(&session.envelope.id, session.tx_id)? {
+            if is_needed || (!dry_run && !index.retire(&session.envelope.id, session.tx_id)?) {
                 aged.kept += 1;
                 continue;
             }
             aged.sessions += 1;
-            search.catch_up()?;
             let ids = search.what_goes_with(session)?;
             for id in ids.iter().filter(|id| counted.insert(mark_of(id))) {
                 aged.objects += 1;
@@ -84,7 +86,8 @@ impl<'a> Search<'a> {
     fn new(store: &'a Store, index: &'a SqliteBackend, before: Timestamp) -> Result<Self> {
         let (old, documents, known, read) = Default::default();
         let (until, _) = store.newest()?;
-        let mut search = Self { store, index, before, old, documents, known, read, until };
+        let folders = index.folders()?;
+        let mut search = Self { store, index, before, folders, old, documents, known, read, until };
         let mut after = None;
         loop {
             let page = store.list(ObjectType::Session, after.as_ref(), PAGE)?;
@@ -137,15 +140,16 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Notes what sessions met meanwhile.
-    fn catch_up(&mut self) -> Result<()> {
+    /// Notes what sessions met meanwhile; returns whether it is anything new.
+    fn catch_up(&mut self) -> Result<bool> {
         let (newest, _) = self.store.newest()?;
         let written = self.store.changes(self.until, usize::MAX)?;
         self.until = newest;
+        let before = self.known.len();
         for session in written.iter().filter(|it| it.envelope.kind == ObjectType::Session) {
             self.stays(session)?;
         }
-        Ok(())
+        Ok(self.known.len() > before)
     }
 
     fn is_session_needed(&self, session: &Version) -> Result<bool> {
@@ -179,7 +183,7 @@ impl<'a> Search<'a> {
             let history = self.store.history(&id)?;
             let Some(latest) = history.first() else { continue };
             let is_content = latest.envelope.kind.is_content();
-            if is_content && !self.was_indexed(&history)? && !self.is_needed(&id)? {
+            if is_content && !self.was_indexed(&history) && !self.is_needed(&id)? {
                 ids.push(id);
             }
         }
@@ -188,15 +192,14 @@ impl<'a> Search<'a> {
     }
 
     /// Whether a file is in a folder that a person indexed, or was written since.
-    fn was_indexed(&self, history: &[Version]) -> Result<bool> {
+    fn was_indexed(&self, history: &[Version]) -> bool {
         let Some(Source::Filesystem { filesystem_id, path }) =
             history.first().and_then(|latest| latest.envelope.source.as_ref())
         else {
-            return Ok(false);
+            return false;
         };
         let is_since = history.iter().any(|version| version.origin.time >= self.before);
-        let folders = self.index.folders()?;
-        Ok(is_since || folders.iter().any(|folder| folder.holds(filesystem_id, path)))
+        is_since || self.folders.iter().any(|folder| folder.holds(filesystem_id, path))
     }
 }
 

@@ -106,8 +106,9 @@ pub struct Garbage {
     /// Whether the file is one of an earlier version and somebody else has it open: its free pages
     /// stay, and may still hold dropped text, until it is collected while nobody does.
     pub waits_to_be_alone: bool,
-    /// Bytes of the file that the search index takes, before.
-    pub search_bytes: u64,
+    /// Bytes of the file that the search index takes; only beforehand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search_bytes: Option<u64>,
     /// What goes with the sessions that nobody went on with; `None` if that was not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aged: Option<Aged>,

@@ -278,7 +278,10 @@ impl SqliteBackend {
 
     /// Measures what [`Self::collect`] would drop.
     pub fn garbage(&self) -> Result<Garbage> {
-        self.read(|connection| collect::garbage(connection, &self.path))
+        self.read(|connection| {
+            let search_bytes = Some(collect::search_bytes(connection)?);
+            Ok(Garbage { search_bytes, ..collect::garbage(connection, &self.path)? })
+        })
     }
 
     /// Drops everything that no version, item or object needs, so that no byte of it remains in the

@@ -51,11 +51,14 @@ pub(super) fn garbage(connection: &Connection, path: &Path) -> Step<Garbage> {
     garbage.bytes_before = bytes_of(path) + bytes_of(&with_suffix(path, "-wal"));
     let given_back = free_bytes(connection)? + bytes_of(&with_suffix(path, "-wal"));
     garbage.bytes_after = garbage.bytes_before.saturating_sub(given_back);
+    Ok(garbage)
+}
+
+/// Measures the search index, which takes reading all of it.
+pub(super) fn search_bytes(connection: &Connection) -> Step<u64> {
     let sql = "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE aggregate = TRUE
                AND name IN ('search_index_data', 'search_row')";
-    garbage.search_bytes =
-        connection.one(sql, [], |row| Ok(row.get::<_, i64>(0)?.unsigned_abs()))?;
-    Ok(garbage)
+    connection.one(sql, [], |row| Ok(row.get::<_, i64>(0)?.unsigned_abs()))
 }
 
 /// Drops unused data, gives free pages back, and empties the log.
