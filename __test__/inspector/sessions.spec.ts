@@ -20,7 +20,10 @@ describe.skipIf(noBrowser)("the list of sessions", () => {
     const page = await open(url);
     await page.getByText(`${count} sessions`).waitFor();
     const rows = page.locator(".sessions-list .rows .row");
-    expect(await rows.first().textContent()).toContain(`Task ${count - 1}:`);
+    await rows
+      .first()
+      .filter({ hasText: `Task ${count - 1}:` })
+      .waitFor();
     expect(await rows.count()).toBeLessThan(60);
     await page.locator(".sessions-list .saved", { hasText: "$" }).first().waitFor();
     await shoot(page, "sessions");
@@ -42,7 +45,8 @@ describe.skipIf(noBrowser)("the list of sessions", () => {
     await page.getByRole("searchbox").fill("codex wide");
     const found = Array.from({ length: count }, (_, at) => at).filter((at) => at % 4 === 3 && at % 6 === 1);
     await page.getByText(`${found.length} of ${count} sessions`).waitFor();
-    expect(await page.locator(".sessions-list .rows .row").first().textContent()).toContain(`Task ${found.at(-1)}:`);
+    const first = page.locator(".sessions-list .rows .row").first();
+    await first.filter({ hasText: `Task ${found.at(-1)}:` }).waitFor();
     await page.reload();
     await page.getByText(`${found.length} of ${count} sessions`).waitFor();
     await page.getByRole("searchbox").fill("nowhere at all");

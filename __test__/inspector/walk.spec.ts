@@ -144,10 +144,10 @@ describe.skipIf(noBrowser)("a call", () => {
   test("shows its messages as sent, checked, with reasons", async () => {
     const page = await open(`${url}${session}/call/33`);
     await page.getByText("hash checked").waitFor();
-    const text = (await page.locator("main").textContent()) ?? "";
-    expect(text).toContain("this line stands for it");
-    expect(text).toMatch(/since call \d+, when epoch 1 began/);
-    expect(text).toContain("$0.0");
+    const text = () => page.locator("main").textContent();
+    await expect.poll(text).toContain("this line stands for it");
+    await expect.poll(text).toMatch(/since call \d+, when epoch 1 began/);
+    await expect.poll(text).toContain("$0.0");
   });
 
   test("shows what left, is new or came back since the last call", async () => {

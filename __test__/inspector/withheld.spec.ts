@@ -18,11 +18,11 @@ describe.skipIf(noBrowser)("what a store does not hold", () => {
     const { path, session } = await withheldStore(inside("withheld"));
     const page = await open(`${await serve("--store", path)}#/session/${encodeURIComponent(session)}/call/4`);
     await page.getByText("deployed").first().waitFor();
-    const text = (await page.locator("main").textContent()) ?? "";
-    expect(text).toMatch(/excluded/i);
-    expect(text).toMatch(/forgotten/i);
-    expect(text).not.toContain(secrets.excluded);
-    expect(text).not.toContain(secrets.forgotten);
+    const text = () => page.locator("main").textContent();
+    await expect.poll(text).toMatch(/excluded/i);
+    await expect.poll(text).toMatch(/forgotten/i);
+    expect(await text()).not.toContain(secrets.excluded);
+    expect(await text()).not.toContain(secrets.forgotten);
     await shoot(page, "withheld");
   });
 
@@ -30,9 +30,9 @@ describe.skipIf(noBrowser)("what a store does not hold", () => {
     const { redacted, session } = await withheldStore(inside("redacted"));
     const page = await open(`${await serve("--store", redacted)}#/session/${encodeURIComponent(session)}/call/4`);
     await page.getByText("deployed").first().waitFor();
-    const text = (await page.locator("main").textContent()) ?? "";
-    expect(text).toMatch(/redacted/i);
-    expect(text).not.toContain(secrets.redacted);
+    const text = () => page.locator("main").textContent();
+    await expect.poll(text).toMatch(/redacted/i);
+    expect(await text()).not.toContain(secrets.redacted);
     await shoot(page, "redacted");
   });
 });
