@@ -7,7 +7,7 @@ import { withProgress } from "../lib/progress.js";
 import { withStore } from "../lib/store.js";
 import { pairs, shownBytes, spokenBytes } from "../lib/table.js";
 
-/** What to do where the file of an earlier version keeps its free pages. */
+/** What to do where the file keeps free pages. */
 export const waiting =
   "Free parts of the file may still hold what was dropped: end all sessions, then run `palimpsest gc --yes`.";
 

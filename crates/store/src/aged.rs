@@ -61,6 +61,7 @@ impl Store {
         let old = search.take_those_that_go()?;
         let mut aged = Aged { kept: search.old.len() as u64, ..Aged::default() };
         let mut counted = HashSet::new();
+        let mut dropping = if dry_run { None } else { Some(index.dropping()?) };
         for session in &old {
             let is_needed = search.catch_up()? && search.is_session_needed(session)?;
             // Somebody may go on with it just now.
@@ -74,8 +75,8 @@ impl Store {
                 aged.objects += 1;
                 aged.text_bytes += text_bytes(self, id)?;
             }
-            if !dry_run {
-                index.drop_objects(&ids)?;
+            if let Some(dropping) = &mut dropping {
+                dropping.objects(&ids)?;
             }
         }
         Ok(aged)

@@ -40,6 +40,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use rusqlite::Connection;
 
+pub use self::drop::Dropping;
 use self::failure::Step;
 use self::keeper::Keeper;
 pub use self::locks::install as install_locks;

@@ -103,8 +103,8 @@ pub struct Garbage {
     /// Whether a reader of an older state, in this process or another, still keeps dropped text in
     /// the log. If so, collect again.
     pub waits_for_readers: bool,
-    /// Whether the file is one of an earlier version and somebody else has it open: its free pages
-    /// stay, and may still hold dropped text, until it is collected while nobody does.
+    /// Whether free pages stay, and may still hold dropped text, until it is collected while nobody
+    /// else has the file open: it is one of an earlier version, or others freed pages all the while.
     pub waits_to_be_alone: bool,
     /// Bytes of the file that the search index takes; only beforehand.
     #[serde(skip_serializing_if = "Option::is_none")]

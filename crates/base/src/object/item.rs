@@ -107,9 +107,11 @@ pub fn names_identifier(key: &str) -> bool {
     key == "id" || key == "hash" || ends.iter().any(|end| key.ends_with(end))
 }
 
-/// Whether the strings in a member of an event or message are names, IDs and hashes, never text.
-pub fn holds_names(member: &str) -> bool {
-    NAMES.contains(&member)
+/// Whether a string in a member of an event or message is a name, an ID or a hash, and no text.
+pub fn is_name(member: &str, text: &str) -> bool {
+    // A host's message may have any text in such a member.
+    let is_hash = || text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    NAMES.contains(&member) || (member == "request" && is_hash())
 }
 
 /// Whether a member of an event or message holds the input or output of a tool: free text under any

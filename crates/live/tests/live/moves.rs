@@ -629,7 +629,7 @@ fn a_file_moved_there_and_back_again_is_where_it_was() {
 fn a_file_that_was_dropped_from_the_store_costs_no_call() {
     let mut host = reading();
     let ids = [host.file("a.txt")];
-    host.store.upkeep("test").unwrap().drop_objects(&ids).unwrap();
+    host.store.upkeep("test").unwrap().dropping().unwrap().objects(&ids).unwrap();
     assert_eq!(host.told(), "");
     host.restart();
     assert_eq!(host.told(), "");

@@ -32,8 +32,8 @@ const NAMES: usize = 64;
 /// Most words of a line that are looked for.
 const TERMS: usize = 8;
 
-/// A line of this many words is looked for without its first and last: in a longer text they may be
-/// parts of longer words.
+/// A line of this many words is looked for without its first and last where nothing stands before or
+/// after them: in a longer text they may be parts of longer words.
 const INNER_FROM: usize = 4;
 
 /// A search by the indexes.
@@ -239,15 +239,37 @@ pub(super) fn count(
 /// The words by which a line is found.
 fn terms(line: &str) -> Vec<String> {
     let mut terms = Vec::new();
-    each_term(line, |term, _, kind| {
+    let mut end = 0;
+    each_term(line, |term, at, kind| {
         if kind == TermKind::Part {
-            terms.push(term.to_owned());
+            end = at.end;
+            terms.push((term.to_owned(), at.start));
         }
         if terms.len() < TERMS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     if terms.len() >= INNER_FROM {
-        terms.pop();
-        terms.remove(0);
+        if end == line.len() {
+            terms.pop();
+        }
+        // After an apostrophe, a longer text may have the end of `it's`.
+        if terms[0].1 == 0 || line.starts_with(['\'', '\u{2019}']) {
+            terms.remove(0);
+        }
     }
-    terms
+    terms.into_iter().map(|(term, _)| term).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::terms;
+
+    #[test]
+    fn words_that_may_be_parts_of_longer_ones_are_not_looked_for() {
+        assert_eq!(terms("one two three four").join(" "), "two three");
+        assert_eq!(terms("- one two three four;").join(" "), "one two three four");
+        assert_eq!(terms("(one two three four").join(" "), "one two three");
+        assert_eq!(terms("'s one two three.").join(" "), "one two three");
+        assert_eq!(terms("one two;").join(" "), "one two");
+        assert_eq!(terms("a b c d e f g h i j").join(" "), "b c d e f g h");
+    }
 }

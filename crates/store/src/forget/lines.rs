@@ -7,7 +7,7 @@ use aho_corasick::{AhoCorasick, Input, MatchKind};
 use serde_json::{Map, Value};
 
 use base::error::{Error, Result};
-use base::object::item::{holds_free_text, holds_names};
+use base::object::item::{holds_free_text, is_name};
 
 /// Replaces forgotten text.
 pub(super) const MARK: &str = "[forgotten]";
@@ -272,7 +272,7 @@ fn change_strings(
     change: &mut dyn FnMut(&str) -> Option<String>,
 ) -> bool {
     match value {
-        Value::String(text) if free || !holds_names(member) => match change(text) {
+        Value::String(text) if free || !is_name(member, text) => match change(text) {
             // The path of a file that stays is kept whole, even if it contains forgotten names of
             // folders.
             Some(changed) if free || member != "path" || changed == MARK => {
@@ -393,7 +393,8 @@ mod tests {
 
     #[test]
     fn names_and_ids_are_no_text_but_all_of_a_tools_arguments_is() {
-        let lines = lines(&["assistant", "bash"]);
+        let request = "0172cb370a653d4e";
+        let lines = lines(&["assistant", "bash", request]);
         let item = serde_json::json!({ "role": "assistant", "content": [
             { "name": "bash", "arguments": { "name": "bash", "bash": "assistant" } } ] });
         let goes = vec![true; lines.count()];
@@ -402,6 +403,10 @@ mod tests {
             changed,
             r#"{"role":"assistant","content":[{"name":"bash","arguments":{"name":"[forgotten]","[forgotten]":"[forgotten]"}}]}"#
         );
+        let event = |request: &str| serde_json::json!({ "request": request }).to_string();
+        assert_eq!(lines.replaced_item(&event(request), &goes, false), None);
+        let said = lines.replaced_item(&event(&format!("key {request}")), &goes, false);
+        assert_eq!(said.unwrap(), event("key [forgotten]"));
     }
 
     #[test]

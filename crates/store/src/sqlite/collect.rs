@@ -39,6 +39,9 @@ const LOG_REST: Duration = Duration::from_millis(20);
 /// Free pages that go back to the file system in one turn.
 const PAGES_GIVEN_BACK: u64 = 128;
 
+/// Turns beyond twice those that the pages take, while others free some too.
+const MORE_TURNS: u64 = 100;
+
 /// Packs looked at in one read.
 const PACKS: i64 = 200;
 
@@ -288,19 +291,22 @@ fn drop_of_pack(connection: &Connection, used: &Used, number: i64) -> Step<()> {
     Ok(())
 }
 
-/// Gives free pages back to the file system. `false` where that needs a file of an earlier version
-/// to be written anew, and somebody else uses it: until then its free pages may hold what was
-/// dropped before.
+/// Gives free pages back to the file system. `false` where some stay, which may hold what was
+/// dropped: the file of an earlier version has to be written anew, and somebody else uses it, or
+/// others freed pages as fast as they went.
 fn give_back(store: &SqliteBackend) -> Result<bool> {
     let pragma = |name| store.read(|connection| integer(connection, name));
     if store.path == Path::new(IN_MEMORY) || pragma("auto_vacuum")? != INCREMENTAL {
         return write_anew(store);
     }
     let sql = format!("PRAGMA incremental_vacuum({PAGES_GIVEN_BACK})");
-    for _ in 0..=pragma("freelist_count")? / PAGES_GIVEN_BACK {
+    for _ in 0..MORE_TURNS + 2 * pragma("freelist_count")? / PAGES_GIVEN_BACK {
+        if pragma("freelist_count")? == 0 {
+            return Ok(true);
+        }
         store.turn(|connection, _| connection.each(&sql, [], |_| Ok(true)))?;
     }
-    Ok(true)
+    Ok(false)
 }
 
 /// `PRAGMA auto_vacuum`.

@@ -22,17 +22,40 @@ impl SqliteBackend {
         self.write(|connection| failure::while_busy(|| Ok(connection.run(sql, given)? > 0)))
     }
 
+    /// Begins to drop objects.
+    pub fn dropping(&self) -> Result<Dropping<'_>> {
+        search_index::let_merge(self, false)?;
+        Ok(Dropping { store: self, merged_rows: self.read(search_index::rows)? })
+    }
+}
+
+/// Drops objects, many of them in one lot after the other.
+#[derive(Debug)]
+pub struct Dropping<'a> {
+    store: &'a SqliteBackend,
+    /// Rows of the search index when it was last merged.
+    merged_rows: u64,
+}
+
+impl Dropping<'_> {
     /// Drops objects with their versions, items and nicknames, in this order and in turns with other
     /// writers. Until an object has gone, nobody adds to it. Broken off, doing it again completes it.
-    /// Their contents go with the next [`Self::collect`].
-    pub fn drop_objects(&self, ids: &[ObjectId]) -> Result<()> {
-        search_index::let_merge(self, false)?;
-        self.in_turns(0, ids.len(), |transaction, mut next, turn| {
+    /// Their contents go with the next [`SqliteBackend::collect`].
+    pub fn objects(&mut self, ids: &[ObjectId]) -> Result<()> {
+        self.store.in_turns(0, ids.len(), |transaction, mut next, turn| {
             while next < ids.len() && !turn.is_over() {
                 next += usize::from(drop_object(transaction, &ids[next], turn)?);
             }
             Ok(next)
-        })
+        })?;
+        let rows = self.store.read(search_index::rows)?;
+        // A merge reads what goes until it has a page of what stays: the less stays, the longer.
+        if rows < self.merged_rows / 2 {
+            search_index::merge(self.store)?;
+            search_index::let_merge(self.store, false)?;
+            self.merged_rows = rows;
+        }
+        Ok(())
     }
 }
 

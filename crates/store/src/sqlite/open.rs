@@ -279,10 +279,11 @@ fn immutable_uri(path: &Path) -> String {
     format!("file:{path}?immutable=1")
 }
 
-/// Text that goes leaves no byte behind in the file's pages, and free pages can go back to the file
-/// system a few at a time. A file of an earlier version gets the latter with `VACUUM`.
+/// Text that goes leaves no byte behind in a page that stays. Free pages, which may hold some, can go
+/// back to the file system a few at a time: overwriting them as well would keep others waiting where
+/// the search index lets go of many. A file of an earlier version gets that with `VACUUM`.
 fn set_pages(connection: &Connection) -> Step<()> {
-    connection.pragma_update(None, "secure_delete", true)?;
+    connection.pragma_update(None, "secure_delete", "FAST")?;
     // Setting it where it is set writes.
     let known = connection.pragma_query_value(None, "auto_vacuum", |row| row.get::<_, i64>(0))?;
     if known == 0 {

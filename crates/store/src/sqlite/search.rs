@@ -15,7 +15,7 @@ use rusqlite::{Connection, ToSql, Transaction, TransactionBehavior, params_from_
 use super::failure::Step;
 use super::search_index::{NICKNAME, Terms, VERSION};
 use super::statements::Statements;
-use super::{SqliteBackend, derived, read, rows};
+use super::{SqliteBackend, derived, read, rows, search_index};
 use crate::search::{Phrase, Ranking, WEIGHTS, inverse_frequency};
 use crate::{Expression, FoundIn, FoundRows, FoundText, SearchFilter};
 use base::error::Result;
@@ -91,11 +91,11 @@ fn find(
     limit: usize,
 ) -> Step<FoundRows> {
     let snapshot = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
-    let rows: i64 = snapshot.one("SELECT rows FROM search_progress", [], |row| Ok(row.get(0)?))?;
+    let rows = search_index::rows(&snapshot)?;
     let excluded = expression.excluded.iter().flat_map(|unit| &unit.phrases);
     let search = Search {
         connection: &snapshot,
-        rows: rows.unsigned_abs(),
+        rows,
         excluded: any_of(excluded.map(quoted)),
         filter: Filter::new(filter),
     };

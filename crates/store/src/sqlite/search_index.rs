@@ -21,7 +21,7 @@ pub(super) const VERSION: i64 = -2;
 /// `search_row.part` of a nickname.
 pub(super) const NICKNAME: i64 = -1;
 
-/// Pages that one turn of a merge writes.
+/// Most pages that one turn of a merge writes.
 const MERGE_PAGES: i64 = 64;
 
 /// The terms of a version.
@@ -151,8 +151,8 @@ impl SqliteBackend {
 /// share of removed rows on, in percent. <https://sqlite.org/fts5.html#the_automerge_configuration_option>
 const MERGES: [(&str, i64); 2] = [("automerge", 4), ("deletemerge", 10)];
 
-/// Lets the index merge by itself, as it does at first, or not: where most of it is removed, a single
-/// removal may merge for a quarter of a second. [`merge`] then does so in turns.
+/// Lets the index merge by itself, as it does at first, or not. While much is removed or merged, it
+/// may merge for half a second at whatever a session writes, so [`merge`] does all of it, in turns.
 pub(super) fn let_merge(store: &SqliteBackend, lets: bool) -> Result<()> {
     let set = |connection: &mut Connection| {
         for (option, usual) in MERGES {
@@ -169,23 +169,31 @@ pub(super) fn let_merge(store: &SqliteBackend, lets: bool) -> Result<()> {
     store.write(|connection| failure::while_busy(|| set(connection)))
 }
 
-/// Merges the whole index into one segment, which drops the terms of removed rows.
+/// Merges the whole index into one segment, which drops the terms of removed rows. Where most were
+/// removed, a page that is written takes reading many: a turn writes fewer once one was over.
 pub(super) fn merge(store: &SqliteBackend) -> Result<()> {
-    let_merge(store, true)?;
-    let mut pages = -MERGE_PAGES;
+    let_merge(store, false)?;
+    let (mut command, mut pages) = (-1, 1);
     loop {
-        let changes = store.turn(|connection, _| {
+        let (changes, is_over) = store.turn(|connection, turn| {
             let before = connection.total_changes();
             let sql = "INSERT INTO search_index (search_index, rank) VALUES ('merge', ?1)";
-            connection.run(sql, [pages])?;
-            Ok(connection.total_changes() - before)
+            connection.run(sql, [command])?;
+            Ok((connection.total_changes() - before, turn.is_over()))
         })?;
         // FTS5: the merge is complete once a step changes fewer than two rows.
         if changes < 2 {
-            return Ok(());
+            return let_merge(store, true);
         }
-        pages = MERGE_PAGES;
+        pages = if is_over { pages / 2 } else { pages * 2 }.clamp(1, MERGE_PAGES);
+        command = pages;
     }
+}
+
+/// Number of rows.
+pub(super) fn rows(connection: &Connection) -> Step<u64> {
+    let sql = "SELECT rows FROM search_progress";
+    connection.one(sql, [], |row| Ok(row.get::<_, i64>(0)?.unsigned_abs()))
 }
 
 /// Removes some of an object's rows, at most `limit`; returns how many.

@@ -135,6 +135,26 @@ fn no_byte_of_an_old_session_is_left() {
 }
 
 #[test]
+fn no_byte_is_left_on_free_pages() {
+    let (_folder, path) = place();
+    let store = open(&path);
+    call(&store, "stays", "said\n");
+    let file = rusqlite::Connection::open(&path).unwrap();
+    file.pragma_update(None, "secure_delete", "FAST").unwrap();
+    let text = "the quagga ".repeat(50_000);
+    file.execute_batch("CREATE TABLE gone (text TEXT)").unwrap();
+    file.execute("INSERT INTO gone VALUES (?1)", [text]).unwrap();
+    file.execute_batch("DROP TABLE gone; PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    drop(file);
+    assert_ne!(traces(&path, "quagga"), Vec::<String>::new());
+    assert!(
+        !store.gc(GcOptions { dry_run: false, ..GcOptions::default() }).unwrap().waits_to_be_alone
+    );
+    store.close().unwrap();
+    assert_eq!(traces(&path, "quagga"), Vec::<String>::new());
+}
+
+#[test]
 fn a_session_that_somebody_needs_stays() {
     let store = after(10, Store::open(":memory:").unwrap());
     for key in ["named", "continued", "first", "unneeded"] {
