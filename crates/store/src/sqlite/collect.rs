@@ -358,6 +358,6 @@ fn integer(connection: &Connection, pragma: &str) -> Step<u64> {
 }
 
 /// Size of a file; 0 if it does not exist.
-fn bytes_of(path: &Path) -> u64 {
+pub(super) fn bytes_of(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |metadata| metadata.len())
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Map;
 
+use super::statements::Statements;
 use super::*;
 use crate::{Backend, Expected, Op, Put, Query, SearchQuery, Store};
 use base::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, Timestamp};
@@ -108,4 +109,27 @@ fn a_page_by_type_costs_what_it_lists() {
     };
     let (few, many) = (steps(100), steps(1_000));
     assert!(many < few * 2, "{few} steps, then {many}");
+}
+
+#[test]
+fn upkeep_stops_while_a_reader_keeps_the_log_from_starting_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.sqlite");
+    let backend = SqliteBackend::open(&path).unwrap();
+    backend.write(|connection| connection.run("CREATE TABLE many (text)", [])).unwrap();
+    let log = || std::fs::metadata(aside::with_suffix(&path, "-wal")).unwrap().len();
+    let write = || {
+        backend.in_turns(0, 100, |transaction, next, _| {
+            transaction.run("INSERT INTO many VALUES (zeroblob(1 << 18))", [])?;
+            Ok(next + 1)
+        })
+    };
+    write().unwrap();
+    assert!(log() < 4 << 20, "{}", log());
+    let reader = open::reader(&path).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM many").unwrap();
+    assert_eq!(write().unwrap_err().code(), "NO_ANSWER");
+    assert!(log() < 4 << 20, "{}", log());
+    reader.execute_batch("ROLLBACK").unwrap();
+    write().unwrap();
 }

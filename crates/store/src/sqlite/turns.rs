@@ -7,8 +7,11 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::SqliteBackend;
+use super::aside::with_suffix;
+use super::collect::bytes_of;
 use super::failure::{self, Step};
-use base::error::Result;
+use super::statements::Statements;
+use base::error::{Error, Result};
 
 /// How long a turn goes on with its work. Writing it to disk comes on top, so that other writers
 /// wait for less than 50 ms.
@@ -16,6 +19,14 @@ const TURN: Duration = Duration::from_millis(15);
 
 /// The longest rest after a turn; a turn that took less is followed by as long a rest.
 const LONGEST_REST: Duration = Duration::from_millis(30);
+
+/// Beyond this size of the log, turns wait for those who read an older state, without whom it starts
+/// over: whoever commits or opens the store next would have all of it to move or to read.
+const LONGEST_LOG: u64 = if cfg!(test) { 1 << 20 } else { 256 << 20 };
+
+/// How long they wait, and the rest between two looks.
+const LOG_PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 60_000 });
+const LOG_REST: Duration = Duration::from_millis(20);
 
 /// A turn at writing.
 pub(super) struct Turn(Instant);
@@ -58,7 +69,30 @@ impl SqliteBackend {
         let mut turn = Turn(now());
         let done = self.write(|connection| failure::while_busy(|| step(connection, &mut turn)))?;
         thread::sleep(turn.0.elapsed().min(LONGEST_REST));
+        self.wait_for_log()?;
         Ok(done)
+    }
+
+    /// # Errors
+    /// `NO_ANSWER` if somebody keeps the log from starting over.
+    fn wait_for_log(&self) -> Result<()> {
+        let log = with_suffix(&self.path, "-wal");
+        let start = now();
+        while bytes_of(&log) > LONGEST_LOG {
+            let move_all = |connection: &mut Connection| {
+                let sql = "PRAGMA wal_checkpoint(PASSIVE)";
+                connection.one(sql, [], |row| Ok(row.get::<_, i64>(1)? == row.get::<_, i64>(2)?))
+            };
+            if self.write(move_all)? {
+                break;
+            }
+            if start.elapsed() > LOG_PATIENCE {
+                let what = "process that reads an older state of the store";
+                return Err(Error::NoAnswer { what, seconds: LOG_PATIENCE.as_secs() });
+            }
+            thread::sleep(LOG_REST);
+        }
+        Ok(())
     }
 }
 
