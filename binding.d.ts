@@ -2147,8 +2147,8 @@ export interface Garbage {
   /** Whether dropped text stays in the files until the next `gc`, because a process is still reading an older state. */
   waitsForReaders: boolean;
   /**
-   * Whether the file is one of an earlier version and somebody else has it open. Its free pages then stay, and may still hold
-   * dropped text, until `gc` runs while nobody else has it open.
+   * Whether free pages of the file stay, and may still hold dropped text, until `gc` runs while nobody else has it open: it is one
+   * of an earlier version, or others freed pages all the while.
    */
   waitsToBeAlone: boolean;
   /** Bytes of the file that the search index takes; only in a dry run. */

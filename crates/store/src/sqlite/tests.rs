@@ -112,7 +112,7 @@ fn a_page_by_type_costs_what_it_lists() {
 }
 
 #[test]
-fn upkeep_stops_while_a_reader_keeps_the_log_from_starting_over() {
+fn upkeep_stops_while_a_reader_keeps_the_log() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.sqlite");
     let backend = SqliteBackend::open(&path).unwrap();
