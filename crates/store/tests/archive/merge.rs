@@ -1,11 +1,13 @@
 //! Two stores diverge and import each other's archives: both end with the same versions and the
 //! same latest ones.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use base::object::ObjectId;
+use base::object::{AsOf, ObjectId, ObjectType};
 use proptest::prelude::*;
-use store::ArchiveScope;
+use store::{ArchiveScope, GcOptions};
 
 use crate::world::World;
 
@@ -123,5 +125,38 @@ proptest! {
         steps in prop::collection::vec(step(), 0..16),
     ) {
         converge(&World::in_sqlite(), &World::in_sqlite(), &past, &steps);
+    }
+}
+
+#[test]
+fn a_session_begun_anew_parts_from_the_one_that_was_dropped() {
+    let (a, b) = (World::in_memory(), World::in_memory());
+    let sessions = |world: &World| -> BTreeMap<ObjectId, Vec<String>> {
+        let kept = world.store.list(ObjectType::Session, None, 9).unwrap().into_iter();
+        let events = |id: &ObjectId| world.store.items(id, AsOf::Latest, 0..9).unwrap();
+        kept.map(|session| (session.envelope.id.clone(), events(&session.envelope.id))).collect()
+    };
+    let event = |name: &str| [format!(r#"{{"{name}":1}}"#)];
+    a.session("s", &event("old"), None);
+    take(&b, &a, ArchiveScope::Everything);
+    let options =
+        GcOptions { dry_run: false, unused_for: Some(Duration::ZERO), ..GcOptions::default() };
+    a.store.gc(options).unwrap();
+    assert!(sessions(&a).is_empty());
+    a.session("s", &event("new"), None);
+    let exchange = || {
+        for (here, there) in [(&b, &a), (&a, &b)] {
+            let taken = here.import(&there.export(ArchiveScope::Everything));
+            assert!(taken.left_out.iter().all(|it| it.reason == "parted"), "{taken:?}");
+            here.verify();
+        }
+        [sessions(&a), sessions(&b)]
+    };
+    exchange();
+    let known = exchange();
+    assert_eq!(exchange(), known, "it does not grow");
+    for sessions in known {
+        let events: BTreeSet<_> = sessions.values().flatten().map(String::as_str).collect();
+        assert_eq!(events, BTreeSet::from([r#"{"new":1}"#, r#"{"old":1}"#]));
     }
 }
