@@ -1,5 +1,6 @@
 //! The sessions of a store, read from their documents and events. Opens none.
 
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -149,27 +150,31 @@ struct Documents<'a> {
     store: &'a Store,
     /// Their latest versions.
     latest: Vec<Version>,
-    /// The versions before these.
-    before: HashMap<ObjectId, Version>,
+    /// The versions before these, once something asks when one was written.
+    before: OnceCell<HashMap<ObjectId, Version>>,
 }
 
 impl<'a> Documents<'a> {
     fn read(store: &'a Store) -> Result<Self> {
-        let before = store.list_before_latest(ObjectType::Session)?.into_iter();
-        let before = before.map(|version| (version.envelope.id.clone(), version)).collect();
         let mut latest: Vec<Version> = Vec::new();
         loop {
             let after = latest.last().map(|version| version.envelope.id.clone());
             let page = store.list(ObjectType::Session, after.as_ref(), PAGE)?;
             if page.is_empty() {
-                return Ok(Self { store, latest, before });
+                return Ok(Self { store, latest, before: OnceCell::new() });
             }
             latest.extend(page);
         }
     }
 
     fn written(&self, document: &Version) -> Result<Written> {
-        written(self.store, document, self.before.get(&document.envelope.id))
+        if self.before.get().is_none() {
+            let before = self.store.list_before_latest(ObjectType::Session)?.into_iter();
+            let before = before.map(|version| (version.envelope.id.clone(), version)).collect();
+            self.before.get_or_init(|| before);
+        }
+        let before = self.before.get().and_then(|before| before.get(&document.envelope.id));
+        written(self.store, document, before)
     }
 
     /// The documents that are not forgotten, the one with the greatest `rank` first.
@@ -196,6 +201,9 @@ impl<'a> Documents<'a> {
     /// Picks one session from each family of split-off sessions and their copies: preferably no
     /// copy, and written last.
     fn one_of_each_family<'v>(&self, found: Vec<&'v Version>) -> Result<Vec<&'v Version>> {
+        if found.len() < 2 {
+            return Ok(found);
+        }
         let known = found.iter().any(|version| !is_forgotten(version));
         let mut families: BTreeMap<_, _> = BTreeMap::new();
         for version in found.into_iter().filter(|version| !known || !is_forgotten(version)) {
