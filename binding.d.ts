@@ -2338,7 +2338,8 @@ export declare class Maintenance {
    *
    * Others may write meanwhile: it works in turns of some milliseconds. If it is broken off, doing it again finishes it.
    *
-   * Rejects with `NOT_FOUND`, `NO_SPACE`.
+   * Rejects with `NOT_FOUND`, `NO_SPACE`; with `NO_ANSWER` after a minute in which somebody read an older state, and so kept the log
+   * from starting over at 256 MB.
    */
   forget(target: string, options?: ForgetOptions | undefined | null): Promise<ForgetReport>
   /**
@@ -2346,7 +2347,7 @@ export declare class Maintenance {
    * that `unusedDays` asks to drop. Without `dryRun: false`, only reports what would be dropped.
    *
    * Others may write meanwhile: it works in turns of some milliseconds. A file of an earlier version is written anew once, which
-   * needs as much space again. Rejects with `NO_SPACE`.
+   * needs as much space again. Rejects with `NO_SPACE`; with `NO_ANSWER` as `forget` does: doing it again goes on.
    */
   gc(options?: GcOptions | undefined | null): Promise<Garbage>
   /** Counts objects and measures the file. Reads every page of it. */

@@ -47,7 +47,8 @@ impl Maintenance {
     ///
     /// Others may write meanwhile: it works in turns of some milliseconds. If it is broken off, doing it again finishes it.
     ///
-    /// Rejects with `NOT_FOUND`, `NO_SPACE`.
+    /// Rejects with `NOT_FOUND`, `NO_SPACE`; with `NO_ANSWER` after a minute in which somebody read an older state, and so kept the log
+    /// from starting over at 256 MB.
     #[napi(
         ts_args_type = "target: string, options?: ForgetOptions | undefined | null",
         ts_return_type = "Promise<ForgetReport>"
@@ -69,7 +70,7 @@ impl Maintenance {
     /// that `unusedDays` asks to drop. Without `dryRun: false`, only reports what would be dropped.
     ///
     /// Others may write meanwhile: it works in turns of some milliseconds. A file of an earlier version is written anew once, which
-    /// needs as much space again. Rejects with `NO_SPACE`.
+    /// needs as much space again. Rejects with `NO_SPACE`; with `NO_ANSWER` as `forget` does: doing it again goes on.
     #[napi(
         ts_args_type = "options?: GcOptions | undefined | null",
         ts_return_type = "Promise<Garbage>"

@@ -140,7 +140,8 @@ impl Store {
     /// it again finishes it: what says where the text stands goes last.
     ///
     /// # Errors
-    /// `NOT_FOUND`; `NO_SPACE`.
+    /// `NOT_FOUND`; `NO_SPACE`; `NO_ANSWER` where somebody reads an older state, so that the log does
+    /// not start over.
     pub fn forget(&self, target: &ObjectId, options: ForgetOptions) -> Result<ForgetReport> {
         let upkeep = self.upkeep("`forget`")?;
         // What the indexes lack is read whole. Where they cannot be written, that is all of it.

@@ -34,7 +34,7 @@ impl Store {
     ///
     /// # Errors
     /// `NO_SPACE`: the new file is written beside the old one, which needs about as much space
-    /// again.
+    /// again. `NO_ANSWER` as [`Store::forget`].
     pub fn gc(&self, options: GcOptions) -> Result<Garbage> {
         let upkeep = self.upkeep("`gc`")?;
         let before = options.unused_for.map(|unused| {
