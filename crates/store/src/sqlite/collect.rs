@@ -34,7 +34,7 @@ const UNUSED_DAYS: i64 = 180;
 
 /// Attempts to truncate the log while somebody reads, and the rest after each.
 const LOG_TRIES: usize = 10;
-const LOG_REST: Duration = Duration::from_millis(20);
+pub(super) const LOG_REST: Duration = Duration::from_millis(20);
 
 /// Free pages that go back to the file system in one turn.
 const PAGES_GIVEN_BACK: u64 = 128;
@@ -51,8 +51,8 @@ const INSTRUCTIONS: i32 = 100_000;
 /// Measures what [`collect`] would drop.
 pub(super) fn garbage(connection: &Connection, path: &Path) -> Step<Garbage> {
     let mut garbage = unused_contents(connection)?;
-    garbage.bytes_before = bytes_of(path) + bytes_of(&with_suffix(path, "-wal"));
-    let given_back = free_bytes(connection)? + bytes_of(&with_suffix(path, "-wal"));
+    garbage.bytes_before = bytes_of(path) + log_bytes(path);
+    let given_back = free_bytes(connection)? + log_bytes(path);
     garbage.bytes_after = garbage.bytes_before.saturating_sub(given_back);
     Ok(garbage)
 }
@@ -72,7 +72,7 @@ pub(super) fn collect(store: &SqliteBackend) -> Result<Garbage> {
     search_index::merge(store)?;
     garbage.waits_to_be_alone = !give_back(store)?;
     garbage.waits_for_readers = !empty_log(store)?;
-    garbage.bytes_after = bytes_of(&store.path) + bytes_of(&with_suffix(&store.path, "-wal"));
+    garbage.bytes_after = bytes_of(&store.path) + log_bytes(&store.path);
     Ok(garbage)
 }
 
@@ -85,7 +85,7 @@ pub(super) fn size(connection: &Connection, path: &Path) -> Step<StoreSize> {
         items: count("SELECT count(*) FROM item")?,
         contents: count("SELECT count(*) FROM content")?,
         file_bytes: bytes_of(path),
-        log_bytes: bytes_of(&with_suffix(path, "-wal")),
+        log_bytes: log_bytes(path),
         free_bytes: free_bytes(connection)?,
         ..StoreSize::default()
     };
@@ -131,7 +131,7 @@ pub(super) fn growth(connection: &Connection, path: &Path, now: Timestamp) -> St
                FROM object AS o WHERE o.type = 'session' AND o.type <> 'toolcall')";
     let (sessions, unused): (i64, i64) =
         connection.one(sql, [ago(UNUSED_DAYS)], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let file_bytes = bytes_of(path) + bytes_of(&with_suffix(path, "-wal"));
+    let file_bytes = bytes_of(path) + log_bytes(path);
     let share = u128::from(recent.unsigned_abs()) * u128::from(file_bytes);
     let recent_bytes = share / u128::from(all.unsigned_abs().max(1));
     Ok(Growth {
@@ -334,18 +334,24 @@ fn write_anew(store: &SqliteBackend) -> Result<bool> {
 /// Moves the log into the file and truncates it. `false` if somebody reads an older state.
 fn empty_log(store: &SqliteBackend) -> Result<bool> {
     // The first moves most of it without keeping writers waiting.
-    let checkpoint = |how| {
-        let sql = format!("PRAGMA wal_checkpoint({how})");
-        store.write(|connection| connection.one(&sql, [], |row| Ok(row.get::<_, i64>(0)?)))
-    };
-    checkpoint("PASSIVE")?;
+    move_log(store, "PASSIVE")?;
     for _ in 0..LOG_TRIES {
-        if checkpoint("TRUNCATE")? == 0 {
+        if move_log(store, "TRUNCATE")? {
             return Ok(true);
         }
         thread::sleep(LOG_REST);
     }
     Ok(false)
+}
+
+/// Moves the log into the file, by one of the ways of sqlite.org/pragma.html#pragma_wal_checkpoint;
+/// `false` if somebody is in the way of some of it.
+pub(super) fn move_log(store: &SqliteBackend, how: &str) -> Result<bool> {
+    let sql = format!("PRAGMA wal_checkpoint({how})");
+    let (is_busy, log, moved): (bool, i64, i64) = store.write(|connection| {
+        connection.one(&sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+    })?;
+    Ok(!is_busy && log == moved)
 }
 
 fn free_bytes(connection: &Connection) -> Step<u64> {
@@ -357,7 +363,12 @@ fn integer(connection: &Connection, pragma: &str) -> Step<u64> {
     Ok(value.unsigned_abs())
 }
 
+/// Size of the log beside a store's file; 0 if there is none.
+pub(super) fn log_bytes(path: &Path) -> u64 {
+    bytes_of(&with_suffix(path, "-wal"))
+}
+
 /// Size of a file; 0 if it does not exist.
-pub(super) fn bytes_of(path: &Path) -> u64 {
+fn bytes_of(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |metadata| metadata.len())
 }

@@ -173,20 +173,20 @@ pub(super) fn let_merge(store: &SqliteBackend, lets: bool) -> Result<()> {
 /// removed, a page that is written takes reading many: a turn writes fewer once one was over.
 pub(super) fn merge(store: &SqliteBackend) -> Result<()> {
     let_merge(store, false)?;
-    let (mut command, mut pages) = (-1, 1);
+    let mut pages = -1_i64;
     loop {
         let (changes, is_over) = store.turn(|connection, turn| {
             let before = connection.total_changes();
             let sql = "INSERT INTO search_index (search_index, rank) VALUES ('merge', ?1)";
-            connection.run(sql, [command])?;
+            connection.run(sql, [pages])?;
             Ok((connection.total_changes() - before, turn.is_over()))
         })?;
         // FTS5: the merge is complete once a step changes fewer than two rows.
         if changes < 2 {
             return let_merge(store, true);
         }
-        pages = if is_over { pages / 2 } else { pages * 2 }.clamp(1, MERGE_PAGES);
-        command = pages;
+        let written = pages.abs();
+        pages = if is_over { written / 2 } else { written * 2 }.clamp(1, MERGE_PAGES);
     }
 }
 

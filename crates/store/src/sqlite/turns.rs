@@ -7,10 +7,8 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::SqliteBackend;
-use super::aside::with_suffix;
-use super::collect::bytes_of;
+use super::collect::{LOG_REST, log_bytes, move_log};
 use super::failure::{self, Step};
-use super::statements::Statements;
 use base::error::{Error, Result};
 
 /// How long a turn goes on with its work. Writing it to disk comes on top, so that other writers
@@ -24,9 +22,8 @@ const LONGEST_REST: Duration = Duration::from_millis(30);
 /// over: whoever commits or opens the store next would have all of it to move or to read.
 const LONGEST_LOG: u64 = if cfg!(test) { 1 << 20 } else { 256 << 20 };
 
-/// How long they wait, and the rest between two looks.
+/// How long they wait.
 const LOG_PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 60_000 });
-const LOG_REST: Duration = Duration::from_millis(20);
 
 /// A turn at writing.
 pub(super) struct Turn(Instant);
@@ -76,16 +73,9 @@ impl SqliteBackend {
     /// # Errors
     /// `NO_ANSWER` if somebody keeps the log from starting over.
     fn wait_for_log(&self) -> Result<()> {
-        let log = with_suffix(&self.path, "-wal");
         let start = now();
-        while bytes_of(&log) > LONGEST_LOG {
-            let move_all = |connection: &mut Connection| {
-                let sql = "PRAGMA wal_checkpoint(PASSIVE)";
-                connection.one(sql, [], |row| Ok(row.get::<_, i64>(1)? == row.get::<_, i64>(2)?))
-            };
-            if self.write(move_all)? {
-                break;
-            }
+        // What is moved whole starts over with the next turn.
+        while log_bytes(&self.path) > LONGEST_LOG && !move_log(self, "PASSIVE")? {
             if start.elapsed() > LOG_PATIENCE {
                 let what = "process that reads an older state of the store";
                 return Err(Error::NoAnswer { what, seconds: LOG_PATIENCE.as_secs() });

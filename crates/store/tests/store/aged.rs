@@ -147,9 +147,7 @@ fn no_byte_is_left_on_free_pages() {
     file.execute_batch("DROP TABLE gone; PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
     drop(file);
     assert_ne!(traces(&path, "quagga"), Vec::<String>::new());
-    assert!(
-        !store.gc(GcOptions { dry_run: false, ..GcOptions::default() }).unwrap().waits_to_be_alone
-    );
+    assert!(!store.gc(COLLECT).unwrap().waits_to_be_alone);
     store.close().unwrap();
     assert_eq!(traces(&path, "quagga"), Vec::<String>::new());
 }
