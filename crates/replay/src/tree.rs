@@ -139,14 +139,13 @@ impl Tree {
         for name in &wanted.files {
             texts.insert(name, fs::read(snapshot.join(name))?);
         }
-        // If one file disappeared and another with the same bytes appeared, it was moved and keeps
-        // its identity.
-        let came: Vec<&PathBuf> = wanted.files.difference(&found.files).collect();
-        for name in &came {
-            let has_bytes = |old: &&&PathBuf| {
-                fs::read(cwd.join(old)).is_ok_and(|bytes| Some(&bytes) == texts.get(*name))
-            };
-            if let Some(old) = gone.iter().find(has_bytes).copied() {
+        // If one file disappeared and another has its bytes now, it was moved and keeps its identity.
+        for (name, bytes) in &texts {
+            let has_bytes =
+                |name: &PathBuf| fs::read(cwd.join(name)).is_ok_and(|known| known == *bytes);
+            if !has_bytes(name)
+                && let Some(old) = gone.iter().find(|old| has_bytes(old)).copied()
+            {
                 gone.remove(old);
                 self.make_folder_of(&cwd.join(name))?;
                 fs::rename(cwd.join(old), cwd.join(name))?;
@@ -301,17 +300,18 @@ mod tests {
         let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         write(one.path(), "a", "text of a");
         write(one.path(), "old/b", "text of b");
+        write(one.path(), "d", "text of d");
         tree.become_folder(one.path()).unwrap();
         let inode = |name: &str| fs::metadata(tree.cwd().join(name)).unwrap().ino();
-        let before = inode("a");
+        let before = (inode("a"), inode("old/b"));
         write(two.path(), "new/c", "text of a");
-        write(two.path(), "d", "text of d");
+        write(two.path(), "d", "text of b");
         symlink("/etc/passwd", two.path().join("link")).unwrap();
         tree.become_folder(two.path()).unwrap();
         let Listing { files, folders } = Listing::of(&tree.cwd()).unwrap();
         assert_eq!(files, ["d", "new/c"].map(PathBuf::from).into());
         assert_eq!(folders, ["new"].map(PathBuf::from).into());
         let inode = |name: &str| fs::metadata(tree.cwd().join(name)).unwrap().ino();
-        assert_eq!(inode("new/c"), before);
+        assert_eq!((inode("new/c"), inode("d")), before, "also over another");
     }
 }
