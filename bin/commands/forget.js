@@ -68,7 +68,8 @@ async function print(report, store) {
       .map(({ object, type, lines }) => [shownId(object), type, plural(lines, "line")]);
     await writeTable(["OBJECT", "TYPE", "LINES"], rows);
     const more = holders.length - shownHolders;
-    await write(more > 0 ? `and ${plural(more, "object")} more\n` : "");
+    const least = report.moreHolders ? "at least " : "";
+    await write(more > 0 ? `and ${least}${plural(more, "object")} more\n` : "");
   }
   for (const { harness, hostSession } of hosts) {
     await write(`\nThe session file that ${line(harness)} keeps of ${line(hostSession)} still holds the text.\n`);

@@ -22,7 +22,7 @@ const ofOneFolder = 10;
 /** Members of fields and items that hold what somebody said, or our words about it. */
 const texts = [
   ["text", "thinking", "command", "pattern", "query", "description", "prompt", "content", "args_display", "code", "_i"],
-  ["file_path", "filePath", "old_string", "new_string", "oldText", "newText", "patchText"],
+  ["file_path", "filePath", "old_string", "new_string", "oldText", "newText", "patchText", "url"],
   ["brief", "last", "line", "folded"],
 ];
 const said = new RegExp(`"(${texts.flat().join("|")})":"((?:[^"\\\\]|\\\\.)*)"`, "g");
@@ -150,8 +150,9 @@ class Copy {
 
   /** Words as this copy has them: else each text would count as a copy of the others. @param {string} text */
   #words(text) {
-    const ending = this.number.toString(36);
-    return text.replace(/[a-z]{4,}/g, `$&${ending}`);
+    const own = this.number.toString(36);
+    // In JSON, a backslash and the letter after it are one.
+    return text.replace(/(?<!\\)\p{L}{2,}/gu, `${own}$&`);
   }
 
   /** JSON with the copy's words where somebody said something. @param {string} json */

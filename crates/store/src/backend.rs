@@ -126,9 +126,12 @@ pub trait Backend: Debug + Send + Sync {
         limit: usize,
     ) -> Result<Vec<Version>>;
 
-    /// Lists all versions before the latest, of all objects of one type by ID; an object with one
-    /// version has none.
-    fn list_before_latest(&self, kind: ObjectType) -> Result<Vec<Version>>;
+    /// When the objects of one type were last written: of each one's latest version the transaction
+    /// and the time in its original store. In no order.
+    fn last_written(&self, kind: ObjectType) -> Result<Vec<(ObjectId, TxId, Timestamp)>> {
+        let latest = self.list(kind, None, usize::MAX)?.into_iter();
+        Ok(latest.map(|it| (it.envelope.id, it.tx_id, it.origin.time)).collect())
+    }
 
     /// Finds versions by their metadata, see [`Query`]. Reads neither contents nor items. Fields
     /// that no version has are not an error here; [`super::Store::query`] reports them.

@@ -84,6 +84,9 @@ pub struct ForgetReport {
     pub rewritten: Vec<Holder>,
     /// Objects that still hold lines afterwards, most lines first.
     pub holders: Vec<Holder>,
+    /// Whether more objects may hold lines: those that stand in 64 of the listed ones are not looked
+    /// for any further. With `everywhere`, never.
+    pub more_holders: bool,
     /// Number of distinct lines removed.
     pub lines: u64,
     /// Number of distinct lines that stay because they are common.

@@ -191,10 +191,10 @@ impl Store {
         self.backend.list(kind, after, limit)
     }
 
-    /// Lists all versions before the latest, of all objects of one type by ID; an object with one
-    /// version has none.
-    pub fn list_before_latest(&self, kind: ObjectType) -> Result<Vec<Version>> {
-        self.backend.list_before_latest(kind)
+    /// When the objects of one type were last written: of each one's latest version the transaction
+    /// and the time in its original store. In no order.
+    pub fn last_written(&self, kind: ObjectType) -> Result<Vec<(ObjectId, TxId, Timestamp)>> {
+        self.backend.last_written(kind)
     }
 
     /// Finds versions by their metadata, without reading contents or items; see [`Query`] for

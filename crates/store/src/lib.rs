@@ -58,7 +58,7 @@ pub use search::{
 };
 use sqlite::IN_MEMORY;
 pub use sqlite::install_locks;
-pub use sqlite::{Dropping, JournalMode, SqliteBackend};
+pub use sqlite::{Dropping, HoldingRow, JournalMode, SqliteBackend};
 pub use stats::Stats;
 pub use transaction::Transaction;
 pub use upkeep::{

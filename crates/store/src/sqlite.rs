@@ -46,6 +46,7 @@ use self::keeper::Keeper;
 pub use self::locks::install as install_locks;
 use self::mark::Mark;
 use self::place::Place;
+pub use self::search::HoldingRow;
 use super::Lost;
 use base::error::{Error, Result};
 use base::lock;

@@ -302,14 +302,6 @@ impl Backend for XtdbBackend {
         self.versions(&ids, At::Latest)
     }
 
-    fn list_before_latest(&self, kind: ObjectType) -> Result<Vec<Version>> {
-        let (mut versions, room) = (Vec::new(), Room::for_answers());
-        for id in self.open()?.ids_of(kind, None)? {
-            versions.extend(self.history_in(&id, &room)?.into_iter().skip(1));
-        }
-        Ok(versions)
-    }
-
     fn query(&self, query: &Query) -> Result<Vec<Version>> {
         self.open()?.answer(query)
     }

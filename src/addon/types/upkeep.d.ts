@@ -138,6 +138,8 @@ export interface ForgetReport {
   rewritten: Array<Holder>;
   /** Objects that still hold forgotten lines afterwards, those with most lines first. */
   holders: Array<Holder>;
+  /** Whether more objects may hold lines: a line that stands in 64 of those listed is not looked for any further. With `everywhere`, never. */
+  moreHolders: boolean;
   /** Distinct lines that are removed. */
   lines: number;
   /** Distinct lines that are kept because they are common. */

@@ -372,7 +372,7 @@ fn newest_of(store: &Store, options: &OpenSession, key: &str) -> Result<String> 
         if id != origin && !(parted() && is_of(&version, options)) {
             continue;
         }
-        let written = written(store, &version, None)?;
+        let written = written(store, &version)?;
         if newest.as_ref().is_none_or(|(before, _)| *before < written) {
             newest = Some((written, id));
         }

@@ -20,27 +20,23 @@ pub(crate) struct Written {
 /// When a session was written last. Closing it is not work on it: the process may have had it open
 /// for long beside another.
 ///
-/// `document`: the latest version of its document. `before`: the version before that, if it is
-/// known.
-pub(crate) fn written(
-    store: &Store,
-    document: &Version,
-    before: Option<&Version>,
-) -> Result<Written> {
+/// `document`: the latest version of its document.
+pub(crate) fn written(store: &Store, document: &Version) -> Result<Written> {
     let mut found = document.clone();
-    let mut before = before.cloned();
     while found.fields.get("state").is_some_and(|state| state == Activity::Paused.as_str()) {
-        let earlier = match before.take() {
-            None => store.get(&found.envelope.id, AsOf::Tx(TxId(found.tx_id.0 - 1)))?,
-            known => known,
-        };
-        let Some(earlier) = earlier else { break };
+        let before = AsOf::Tx(TxId(found.tx_id.0 - 1));
+        let Some(earlier) = store.get(&found.envelope.id, before)? else { break };
         found = earlier;
     }
     // A session exported from here may come back as a copy.
     let is_copy = copied_from(&found.envelope.id).is_some();
     let is_here = found.origin.store_id == store.id() && !is_copy;
     Ok(Written { is_here, time: found.origin.time, tx_id: found.tx_id })
+}
+
+/// The most that [`written`] may give for a session whose document was last written then.
+pub(crate) fn written_at_most(session: &ObjectId, tx_id: TxId, time: Timestamp) -> Written {
+    Written { is_here: copied_from(session).is_none(), time, tx_id }
 }
 
 /// The ID of the session from which one split off, or of which it is a copy; its own if neither.

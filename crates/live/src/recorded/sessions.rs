@@ -1,17 +1,16 @@
 //! The sessions of a store, read from their documents and events. Opens none.
 
-use std::cell::OnceCell;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::title;
-use crate::journal::{Written, is_forgotten, read_events, stem, written};
+use crate::journal::{Written, is_forgotten, read_events, stem, written, written_at_most};
 use base::error::{Error, Result};
-use base::object::{AsOf, Handle, ObjectId, ObjectType, Timestamp, session_name};
+use base::object::{AsOf, Handle, ObjectId, ObjectType, Timestamp, TxId, session_name};
 use session::{Opened, Session};
 use store::{Store, Version, copied_from};
 
@@ -47,15 +46,14 @@ pub struct SessionSummary {
 /// Lists at most `limit` sessions, the last-written one first. Leaves out forgotten ones and those
 /// without a call.
 pub fn sessions(store: &Store, limit: usize) -> Result<Vec<SessionSummary>> {
-    let known = Documents::read(store)?;
     let mut found = Vec::new();
-    for (written, version) in known.newest_first(|written| written.time)? {
-        if found.len() == limit {
-            break;
-        }
-        let calls = calls(store, version)?;
+    let mut newest = Newest::of(store, |written| written.time)?;
+    while found.len() < limit
+        && let Some((written, version)) = newest.pop()?
+    {
+        let calls = calls(store, &version)?;
         if calls > 0 {
-            found.push(summary(store, version.clone(), written.time, calls)?);
+            found.push(summary(store, version, written.time, calls)?);
         }
     }
     Ok(found)
@@ -76,19 +74,15 @@ pub fn find_session(store: &Store, name: &str) -> Result<ObjectId> {
     {
         return not_forgotten(&named);
     }
-    let all = Documents::read(store)?;
-    let named: [&dyn Fn(&Version) -> bool; 3] =
-        [&|version| host(version) == name, &|version| key(version) == name, &|version| {
-            let names = [id(version), key(version), host(version)];
-            !name.is_empty() && names.iter().any(|full| full.starts_with(name))
-        }];
-    let found: Vec<&Version> = if name == "latest" {
-        all.latest()?.into_iter().collect()
-    } else {
-        let mut found =
-            named.iter().map(|is| all.latest.iter().filter(|v| is(v)).collect::<Vec<_>>());
-        all.one_of_each_family(found.find(|found| !found.is_empty()).unwrap_or_default())?
-    };
+    if name == "latest" {
+        return not_forgotten(&latest(store)?.ok_or_else(unknown)?);
+    }
+    let all = named(store, name)?;
+    let is: [&dyn Fn(&Version) -> bool; 3] =
+        [&|version| host(version) == name, &|version| key(version) == name, &|_| true];
+    let mut found = is.iter().map(|is| all.iter().filter(|it| is(it)).collect::<Vec<_>>());
+    let found =
+        one_of_each_family(store, found.find(|found| !found.is_empty()).unwrap_or_default())?;
     match found.as_slice() {
         [] => Err(unknown()),
         [one] => not_forgotten(one),
@@ -145,76 +139,95 @@ pub fn newest_call(store: &Store, session: &ObjectId) -> Result<u64> {
     Some(calls(store, &version)?).filter(|number| *number > 0).ok_or_else(none)
 }
 
-/// All session documents.
-struct Documents<'a> {
-    store: &'a Store,
-    /// Their latest versions.
-    latest: Vec<Version>,
-    /// The versions before these, once something asks when one was written.
-    before: OnceCell<HashMap<ObjectId, Version>>,
+/// The latest documents of the sessions whose ID, with or without `session:`, begins with a name.
+/// The host's session ID is how the key begins.
+fn named(store: &Store, name: &str) -> Result<Vec<Version>> {
+    if name.is_empty() {
+        return Ok(Vec::new());
+    }
+    let every = ObjectId::session("");
+    let id = if every.as_str().starts_with(name) { every.as_str() } else { name };
+    let mut ids = store.find_prefix(ObjectId::session(name).as_str(), usize::MAX)?;
+    if id.starts_with(every.as_str()) {
+        ids.extend(store.find_prefix(id, usize::MAX)?);
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    let found = ids.iter().map(|id| store.get(id, AsOf::Latest));
+    let found = found.filter_map(Result::transpose);
+    found
+        .filter(|it| it.as_ref().map_or(true, |it| it.envelope.kind == ObjectType::Session))
+        .collect()
 }
 
-impl<'a> Documents<'a> {
-    fn read(store: &'a Store) -> Result<Self> {
-        let mut latest: Vec<Version> = Vec::new();
+/// The session written last in this store or, if none was, anywhere. Those without a call count
+/// last.
+fn latest(store: &Store) -> Result<Option<Version>> {
+    let mut newest = Newest::of(store, |written| (written.is_here, written))?;
+    let mut first = None;
+    while let Some((_, version)) = newest.pop()? {
+        if calls(store, &version)? > 0 {
+            return Ok(Some(version));
+        }
+        first.get_or_insert(version);
+    }
+    Ok(first)
+}
+
+/// Picks one session from each family of split-off sessions and their copies: preferably no copy,
+/// and written last.
+fn one_of_each_family<'v>(store: &Store, found: Vec<&'v Version>) -> Result<Vec<&'v Version>> {
+    if found.len() < 2 {
+        return Ok(found);
+    }
+    let known = found.iter().any(|version| !is_forgotten(version));
+    let mut families: BTreeMap<_, _> = BTreeMap::new();
+    for version in found.into_iter().filter(|version| !known || !is_forgotten(version)) {
+        let id = &version.envelope.id;
+        let rank = (copied_from(id).is_none(), written(store, version)?);
+        let family = families.entry((stem(id), host(version))).or_insert((rank, version));
+        if family.0 < rank {
+            *family = (rank, version);
+        }
+    }
+    Ok(families.into_values().map(|(_, version)| version).collect())
+}
+
+/// The documents that are not forgotten, the one with the greatest rank first. Reads only those
+/// that may come next.
+struct Newest<'a, R> {
+    store: &'a Store,
+    rank: fn(Written) -> R,
+    /// By the most that their rank may be, the greatest last.
+    unread: Vec<(R, TxId, ObjectId)>,
+    read: BTreeMap<(R, TxId, Reverse<ObjectId>), (Written, Version)>,
+}
+
+impl<'a, R: Ord> Newest<'a, R> {
+    fn of(store: &'a Store, rank: fn(Written) -> R) -> Result<Self> {
+        let most = |(id, tx_id, time)| (rank(written_at_most(&id, tx_id, time)), tx_id, id);
+        let written = store.last_written(ObjectType::Session)?.into_iter();
+        let mut unread: Vec<_> = written.map(most).collect();
+        unread.sort_unstable();
+        Ok(Self { store, rank, unread, read: BTreeMap::new() })
+    }
+
+    fn pop(&mut self) -> Result<Option<(Written, Version)>> {
         loop {
-            let after = latest.last().map(|version| version.envelope.id.clone());
-            let page = store.list(ObjectType::Session, after.as_ref(), PAGE)?;
-            if page.is_empty() {
-                return Ok(Self { store, latest, before: OnceCell::new() });
+            let best = self.read.last_key_value().map(|((rank, tx_id, _), _)| (rank, *tx_id));
+            let next = self.unread.last().map(|(rank, tx_id, _)| (rank, *tx_id));
+            if next.is_none() || best > next {
+                return Ok(self.read.pop_last().map(|(_, found)| found));
             }
-            latest.extend(page);
-        }
-    }
-
-    fn written(&self, document: &Version) -> Result<Written> {
-        if self.before.get().is_none() {
-            let before = self.store.list_before_latest(ObjectType::Session)?.into_iter();
-            let before = before.map(|version| (version.envelope.id.clone(), version)).collect();
-            self.before.get_or_init(|| before);
-        }
-        let before = self.before.get().and_then(|before| before.get(&document.envelope.id));
-        written(self.store, document, before)
-    }
-
-    /// The documents that are not forgotten, the one with the greatest `rank` first.
-    fn newest_first<R: Ord>(&self, rank: fn(Written) -> R) -> Result<Vec<(Written, &Version)>> {
-        let known = self.latest.iter().filter(|version| !is_forgotten(version));
-        let ranked = known.map(|version| Ok((self.written(version)?, version)));
-        let mut ranked: Vec<_> = ranked.collect::<Result<_>>()?;
-        ranked.sort_by_key(|(written, version)| Reverse((rank(*written), version.tx_id)));
-        Ok(ranked)
-    }
-
-    /// The session written last in this store or, if none was, anywhere. Those without a call count
-    /// last.
-    fn latest(&self) -> Result<Option<&Version>> {
-        let ranked = self.newest_first(|written| (written.is_here, written))?;
-        for (_, version) in &ranked {
-            if calls(self.store, version)? > 0 {
-                return Ok(Some(version));
+            let Some((_, _, id)) = self.unread.pop() else { continue };
+            let Some(version) = self.store.get(&id, AsOf::Latest)? else { continue };
+            if is_forgotten(&version) {
+                continue;
             }
+            let written = written(self.store, &version)?;
+            let key = ((self.rank)(written), version.tx_id, Reverse(id));
+            self.read.insert(key, (written, version));
         }
-        Ok(ranked.first().map(|(_, version)| *version))
-    }
-
-    /// Picks one session from each family of split-off sessions and their copies: preferably no
-    /// copy, and written last.
-    fn one_of_each_family<'v>(&self, found: Vec<&'v Version>) -> Result<Vec<&'v Version>> {
-        if found.len() < 2 {
-            return Ok(found);
-        }
-        let known = found.iter().any(|version| !is_forgotten(version));
-        let mut families: BTreeMap<_, _> = BTreeMap::new();
-        for version in found.into_iter().filter(|version| !known || !is_forgotten(version)) {
-            let id = &version.envelope.id;
-            let rank = (copied_from(id).is_none(), self.written(version)?);
-            let family = families.entry((stem(id), host(version))).or_insert((rank, version));
-            if family.0 < rank {
-                *family = (rank, version);
-            }
-        }
-        Ok(families.into_values().map(|(_, version)| version).collect())
     }
 }
 

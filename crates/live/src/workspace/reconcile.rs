@@ -99,8 +99,7 @@ impl Workspace {
         {
             self.reconcile = Due::Yes;
             let latest = journal.store.get(journal.session_id(), AsOf::Latest)?;
-            let written =
-                latest.map(|latest| written(&journal.store, &latest, None)).transpose()?;
+            let written = latest.map(|latest| written(&journal.store, &latest)).transpose()?;
             self.looked = Looked::all_at(written.map_or(Timestamp(0), |written| written.time));
         }
         Ok(())

@@ -161,10 +161,6 @@ impl Backend for FailingBackend {
         self.memory.list(kind, after, limit)
     }
 
-    fn list_before_latest(&self, kind: ObjectType) -> Result<Vec<Version>> {
-        self.memory.list_before_latest(kind)
-    }
-
     fn query(&self, query: &Query) -> Result<Vec<Version>> {
         self.memory.query(query)
     }

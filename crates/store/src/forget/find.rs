@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use super::lines::Lines;
 use super::plan::own;
 use super::scan::{Held, Scan, Scanned, session_of};
-use crate::{SqliteBackend, TermKind, each_term};
+use crate::{HoldingRow, SqliteBackend, TermKind, each_term};
 use base::error::Result;
 use base::object::item::partner;
 use base::object::{AsOf, ObjectId, ObjectType};
@@ -17,7 +17,8 @@ use base::object::{AsOf, ObjectId, ObjectType};
 const COMMON_FROM: usize = 3;
 
 /// A line that stands inside longer lines counts as common from this number of other objects on,
-/// such as the path of a project's folder.
+/// such as the path of a project's folder. One that looks like a key goes, but no more objects are
+/// looked for.
 const COMMON_INSIDE_FROM: usize = 64;
 
 /// Rows that are looked at for a line, in growing steps until it is known to be common.
@@ -47,13 +48,15 @@ pub(super) struct Find<'a> {
     /// Lines of files and system prompts that stay.
     stays: BTreeSet<usize>,
     own: BTreeSet<ObjectId>,
+    /// What has words of a line in its name.
+    named: BTreeSet<ObjectId>,
 }
 
 impl<'a> Find<'a> {
     pub(super) fn new(scan: Scan<'a>, indexes: &'a SqliteBackend, is_session: bool) -> Self {
         let counts = vec![Count::default(); scan.lines.count()];
-        let (seen, stays, own) = Default::default();
-        Self { scan, indexes, is_session, seen, counts, stays, own }
+        let (seen, stays, own, named) = Default::default();
+        Self { scan, indexes, is_session, seen, counts, stays, own, named }
     }
 
     /// Finds what concerns the lines and the targets.
@@ -65,8 +68,10 @@ impl<'a> Find<'a> {
             unsearched += self.look_for(lines)?;
         }
         self.look_at_documents()?;
+        let is_cut =
+            (0..self.counts.len()).any(|line| self.is_found(line) && !self.is_settled(line));
         let held = self.seen.into_values().flatten().collect();
-        Ok(Scanned { held, paths: self.scan.paths, unsearched })
+        Ok(Scanned { held, paths: self.scan.paths, unsearched, is_cut })
     }
 
     /// What no index covers, and what refers to the targets.
@@ -91,13 +96,12 @@ impl<'a> Find<'a> {
         Ok(())
     }
 
-    /// Looks for each line until it is known to stay, or everywhere; returns how many are in no
-    /// index.
+    /// Looks for each line until enough is found, or everywhere; returns how many are in no index.
     fn look_for(&mut self, lines: &[usize]) -> Result<usize> {
         let (mut wanted, mut unsearched) = (Vec::new(), 0);
         let all = self.scan.lines;
         for line in lines.iter().copied() {
-            if self.is_settled(line) {
+            if self.is_found(line) {
                 continue;
             }
             let text = all.text(line);
@@ -107,8 +111,10 @@ impl<'a> Find<'a> {
                 continue;
             }
             if text.contains('/') && !text.contains(char::is_whitespace) {
-                for (_, id) in self.indexes.objects_holding(&terms, true, NAMES)?.0 {
-                    if let Some(file) = self.scan.store.get(&id, AsOf::Latest)? {
+                for row in self.indexes.rows_holding(&terms, true, NAMES)?.0 {
+                    if self.named.insert(row.object.clone())
+                        && let Some(file) = self.scan.store.get(&row.object, AsOf::Latest)?
+                    {
                         self.scan.path(&file);
                     }
                 }
@@ -117,22 +123,40 @@ impl<'a> Find<'a> {
         }
         for rows in ROWS {
             // In the order in which they were stored: what is read together stands together there.
-            let mut holding: BTreeMap<(i64, ObjectId), Vec<usize>> = BTreeMap::new();
-            wanted.retain(|(line, _)| !self.is_settled(*line));
+            let mut holding: BTreeMap<HoldingRow, Vec<usize>> = BTreeMap::new();
+            wanted.retain(|(line, _)| !self.is_found(*line));
             for (line, terms) in std::mem::take(&mut wanted) {
-                let (found, more) = self.indexes.objects_holding(&terms, false, rows)?;
-                for place in found {
-                    holding.entry(place).or_default().push(line);
+                let (found, more) = self.indexes.rows_holding(&terms, false, rows)?;
+                for row in found {
+                    holding.entry(row).or_default().push(line);
                 }
                 wanted.extend(more.then_some((line, terms)));
             }
-            for ((_, id), lines) in holding {
-                if !lines.iter().all(|line| self.is_settled(*line)) {
-                    self.look_at(&id)?;
+            for (row, lines) in holding {
+                if self.may_hold(&row, &lines)? {
+                    self.look_at(&row.object)?;
                 }
             }
         }
         Ok(unsearched)
+    }
+
+    /// Whether an object that was not read yet may hold one of the lines that are not found: a row
+    /// of it has their words. A chat is long, and is read only if the item itself has such a line.
+    fn may_hold(&self, row: &HoldingRow, lines: &[usize]) -> Result<bool> {
+        let wanted = |line: &usize| !self.is_found(*line);
+        let is_wanted = lines.iter().any(wanted) && !self.seen.contains_key(&row.object);
+        let Some(at) = row.item.filter(|_| is_wanted) else { return Ok(is_wanted) };
+        let (mut inside, mut whole) = Default::default();
+        for placed in self.scan.store.backend().placed_items(&row.object, at..at + 1)? {
+            self.scan.item(&placed.item.text, &mut inside, &mut whole);
+        }
+        Ok(inside.iter().any(wanted))
+    }
+
+    /// Whether nothing more is to be learned about a line.
+    fn is_found(&self, line: usize) -> bool {
+        self.is_settled(line) || self.counts[line].inside >= COMMON_INSIDE_FROM
     }
 
     /// Whether a line stays, whatever else is found.

@@ -49,7 +49,7 @@ impl Plan {
         } else {
             Find::new(scan, indexes, targets.is_session).run()?
         };
-        let Scanned { held, paths, unsearched } = scanned;
+        let Scanned { held, paths, unsearched, is_cut } = scanned;
         let own = if targets.is_session { BTreeSet::new() } else { own(&held) };
         let goes = goes(&lines, &held, &own, paths, targets.is_session);
         let count = |wanted: bool| goes.iter().filter(|goes| **goes == wanted).count() as u64;
@@ -64,6 +64,7 @@ impl Plan {
             lines: count(true),
             common_lines: count(false),
             unsearched_lines: unsearched as u64,
+            more_holders: is_cut,
             ..ForgetReport::default()
         };
         let mut rest = Rest { store, lines: &lines, goes: &goes, replacements: Vec::new() };

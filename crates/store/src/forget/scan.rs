@@ -89,6 +89,8 @@ pub(super) struct Scanned {
     pub(super) paths: BTreeSet<usize>,
     /// Number of lines that were not looked for, since no index has them.
     pub(super) unsearched: usize,
+    /// Whether a line that goes stands in so many other objects that they were not all looked for.
+    pub(super) is_cut: bool,
 }
 
 /// A scan: what it looks for, and its caches.
@@ -135,7 +137,7 @@ impl<'a> Scan<'a> {
             held.extend(self.object(&versions)?);
             Ok(())
         })?;
-        Ok(Scanned { held, paths: self.paths, unsearched: 0 })
+        Ok(Scanned { held, paths: self.paths, unsearched: 0, is_cut: false })
     }
 
     pub(super) fn object(&mut self, versions: &[Version]) -> Result<Option<Held>> {
@@ -214,7 +216,12 @@ impl<'a> Scan<'a> {
         Ok(holds)
     }
 
-    fn item(&self, item: &str, inside: &mut BTreeSet<usize>, whole: &mut BTreeSet<usize>) {
+    pub(super) fn item(
+        &self,
+        item: &str,
+        inside: &mut BTreeSet<usize>,
+        whole: &mut BTreeSet<usize>,
+    ) {
         let mut look = |text: &str| {
             self.lines.find(text, inside, whole);
         };

@@ -7,7 +7,7 @@ use aho_corasick::AhoCorasick;
 use serde_json::Value;
 
 use super::ForgetOptions;
-use super::scan::{PAGE, each_item, reference, session_of};
+use super::scan::{each_item, reference, session_of};
 use crate::{Store, Version};
 use base::error::{Error, Result};
 use base::object::{AsOf, Envelope, ObjectId, ObjectType, TxId};
@@ -148,26 +148,18 @@ fn met_elsewhere(
     let marks = AhoCorasick::new(&quoted)
         .map_err(|error| Error::internal(format!("IDs cannot be looked for: {error}")))?;
     let ids: Vec<&ObjectId> = met.iter().collect();
-    let may_know = |latest: &&Version| {
-        let is_new = since.is_some_and(|since| latest.tx_id >= since);
-        let id = &latest.envelope.id;
-        (is_new || unindexed.contains(id)) && !own.contains(id)
-    };
-    let mut after = None;
-    loop {
-        let page = store.list(ObjectType::Session, after.as_ref(), PAGE)?;
-        for session in page.iter().filter(may_know) {
-            each_item(store, &store.history(&session.envelope.id)?, |placed| {
-                let named = marks.find_iter(&placed.item.text);
-                found.extend(
-                    named.filter_map(|mark| ids.get(mark.pattern().as_usize())).copied().cloned(),
-                );
-                Ok(())
-            })?;
+    for (id, written, _) in store.last_written(ObjectType::Session)? {
+        let is_new = since.is_some_and(|since| written >= since);
+        if own.contains(&id) || !(is_new || unindexed.contains(&id)) {
+            continue;
         }
-        match page.into_iter().next_back() {
-            Some(last) => after = Some(last.envelope.id),
-            None => return Ok(()),
-        }
+        each_item(store, &store.history(&id)?, |placed| {
+            let named = marks.find_iter(&placed.item.text);
+            found.extend(
+                named.filter_map(|mark| ids.get(mark.pattern().as_usize())).copied().cloned(),
+            );
+            Ok(())
+        })?;
     }
+    Ok(())
 }

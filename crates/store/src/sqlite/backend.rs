@@ -158,13 +158,19 @@ impl Backend for SqliteBackend {
         self.versions(&rest, wanted)
     }
 
-    fn list_before_latest(&self, kind: ObjectType) -> Result<Vec<Version>> {
-        let rest = format!(
-            "WHERE v.tx_id = (SELECT tx_id FROM version WHERE object = o.object
-             ORDER BY tx_id DESC LIMIT 1 OFFSET 1) AND o.type = :type {} ORDER BY o.id",
+    fn last_written(&self, kind: ObjectType) -> Result<Vec<(ObjectId, TxId, Timestamp)>> {
+        let sql = format!(
+            "SELECT o.id, v.tx_id, coalesce(v.origin_time, t.system_time) {VERSIONS}
+             WHERE v.tx_id = (SELECT max(tx_id) FROM version WHERE object = o.object)
+             AND o.type = :type {}",
             indexed(kind)
         );
-        self.versions(&rest, named_params! { ":type": kind.as_str() })
+        self.read(|connection| {
+            connection.all(&sql, named_params! { ":type": kind.as_str() }, |row| {
+                let id = ObjectId::new(row.get::<_, String>(0)?);
+                Ok((id, TxId(row.get(1)?), Timestamp(row.get(2)?)))
+            })
+        })
     }
 
     fn query(&self, query: &Query) -> Result<Vec<Version>> {

@@ -24,6 +24,16 @@ use base::object::{ObjectId, TxId};
 /// Most rows that are ranked.
 const MAX_RANKED: usize = 5_000;
 
+/// A row of the index that holds terms. Rows are in the order in which their objects were stored.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HoldingRow {
+    stored: i64,
+    /// Its object.
+    pub object: ObjectId,
+    /// The position of its item; `None` for a version or a nickname.
+    pub item: Option<u64>,
+}
+
 /// A full-text index. It is derived data that can always be rebuilt, and is filled after
 /// commits or by searches, never within a commit.
 impl SqliteBackend {
@@ -46,16 +56,16 @@ impl SqliteBackend {
         self.read(derived::unindexed_objects::<Terms>)
     }
 
-    /// The objects of the first `limit` rows that hold these terms in a row, each with its place in
-    /// the order of storing, and whether there may be more. `in_name`: only those that hold them in
-    /// their name.
-    pub fn objects_holding(
+    /// The first `limit` rows that hold these terms in a row, and whether there may be more.
+    /// `in_name`: only those that hold them in their name.
+    pub fn rows_holding(
         &self,
         terms: &[String],
         in_name: bool,
         limit: usize,
-    ) -> Result<(BTreeSet<(i64, ObjectId)>, bool)> {
-        let sql = "SELECT o.object, o.id FROM search_index AS f
+    ) -> Result<(BTreeSet<HoldingRow>, bool)> {
+        let sql = "SELECT o.object, o.id, CASE WHEN r.part >= 0 THEN r.part END
+                   FROM search_index AS f
                    CROSS JOIN search_row AS r ON r.row = f.rowid
                    CROSS JOIN object AS o ON o.object = r.object
                    WHERE search_index MATCH ?1 LIMIT ?2";
@@ -64,7 +74,9 @@ impl SqliteBackend {
         let wanted = (format!("{column}{}", quoted(&phrase)), read::clip(limit as u64));
         let rows = self.read(|connection| {
             connection.all(sql, wanted.clone(), |row| {
-                Ok((row.get(0)?, ObjectId::new(row.get::<_, String>(1)?)))
+                let object = ObjectId::new(row.get::<_, String>(1)?);
+                let item = row.get::<_, Option<i64>>(2)?.map(i64::cast_unsigned);
+                Ok(HoldingRow { stored: row.get(0)?, object, item })
             })
         })?;
         let more = rows.len() == limit;

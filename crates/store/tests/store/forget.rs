@@ -584,7 +584,9 @@ fn the_indexes_find_what_reading_everything_finds() {
     let store = Store::open(":memory:").unwrap();
     let id = with_secret(&store);
     let line = "a line that only these two ever had";
-    for (name, said) in [("a", true), ("b", false)] {
+    let alike = "a line, that only these two ever had";
+    let chats = [("a", vec![line]), ("b", vec!["nothing at all"]), ("c", vec![alike, line])];
+    for (name, said) in chats {
         let call = ObjectId::new(format!("call_of_{name}"));
         let fields = json!({ "tool": "bash", "chat_ref": ObjectId::chat(name) });
         write(
@@ -593,15 +595,11 @@ fn the_indexes_find_what_reading_everything_finds() {
             &format!("{line}\nand one of {name} alone\n"),
             fields,
         );
-        let text = if said { format!("he said: {line}") } else { "nothing at all".to_owned() };
-        session(
-            &store,
-            name,
-            &[&call],
-            &[json!({ "message": { "role": "user", "content": text } })],
-        );
+        let message =
+            |text| json!({ "message": { "role": "user", "content": format!("so: {text}") } });
+        session(&store, name, &[&call], &said.into_iter().map(message).collect::<Vec<_>>());
     }
-    let sessions = ["s", "a", "b"].map(ObjectId::session);
+    let sessions = ["s", "a", "b", "c"].map(ObjectId::session);
     let targets = [id, ObjectId::new("call_of_a"), ObjectId::new("call_of_b")];
     let mut holders = 0;
     for id in targets.iter().chain(&sessions) {
@@ -629,6 +627,10 @@ fn what_stands_inside_many_others_is_common_but_no_key_is() {
     }
     let id = ObjectId::new("gone");
     let report = store.forget(&id, ForgetOptions::default()).unwrap();
-    assert_eq!((report.lines, report.common_lines, report.holders.len()), (3, 1, 70));
-    assert_eq!(found(&store, &id, true).0, report.lines);
+    assert_eq!((report.lines, report.common_lines), (3, 1));
+    assert_eq!((report.holders.len(), report.more_holders), (64, true));
+    let all = ForgetOptions { everywhere: true, ..ForgetOptions::default() };
+    let everywhere = store.forget(&id, all).unwrap();
+    assert_eq!((everywhere.lines, everywhere.rewritten.len()), (report.lines, 70));
+    assert!(!everywhere.more_holders);
 }
