@@ -1,6 +1,10 @@
 //! Marks the lines that a preview shows, within its room: failures first, then what the kind of
 //! tool calls for, the model's words, the head and the tail.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::{PreviewedOutput, TestReport, indexes, piece_of};
 use crate::lines_index::LineBlock;
 use crate::words;
@@ -22,33 +26,14 @@ const LINES_OF_A_FILE: [usize; 4] = [8, 4, 2, 1];
 /// Lines shown per failure if not all fit: the first number that fits.
 const LINES_OF_A_FAILURE: [usize; 5] = [usize::MAX, 20, 8, 3, 1];
 
-/// Words of lines that may be about a failure, in lower case.
-const FAILURES: [&str; 12] = [
-    "error",
-    "fail",
-    "panicked",
-    "exception",
-    "traceback",
-    "fatal",
-    "not ok",
-    "assert",
-    "undefined",
-    "cannot ",
-    "✗",
-    "✖",
-];
-/// Words that mark summary lines, in lower case.
-const SUMMARIES: [&str; 9] = [
-    "test result",
-    "passed",
-    " warnings",
-    "warning: ",
-    "tests:",
-    "ran ",
-    "finished",
-    "exit code",
-    "summary",
-];
+/// Words of lines that may be about a failure.
+static FAILURES: LazyLock<Regex> = LazyLock::new(|| {
+    words_of("error|fail|panicked|exception|traceback|fatal|not ok|assert|undefined|cannot |✗|✖")
+});
+/// Words that mark summary lines.
+static SUMMARIES: LazyLock<Regex> = LazyLock::new(|| {
+    words_of("test result|passed| warnings|warning: |tests:|ran |finished|exit code|summary")
+});
 /// Most bytes of a line of the host's that is shown whole.
 const NOTICE_BYTES: usize = 4_000;
 /// Prefixes of lines that locate a change.
@@ -94,6 +79,10 @@ pub(super) struct Plan<'a> {
     /// Whether each line is shown, here or elsewhere.
     pub(super) kept: Vec<bool>,
     pub(super) chars: usize,
+}
+
+fn words_of(any: &str) -> Regex {
+    Regex::new(&format!("(?i){any}")).expect("constants that tests compile")
 }
 
 fn shares(kind: ToolKind) -> Shares {
@@ -207,18 +196,18 @@ impl Plan<'_> {
     /// Shows lines with words about failures and the lines after them, from the first on. A quarter
     /// of the characters goes to summary lines, from the last on.
     fn mentions(&mut self, allowed: usize) -> usize {
-        let has = |line: &str, words: &[&str]| {
-            let start: String = line.chars().take(LINE_CHARS).collect();
-            let start = start.to_lowercase();
-            words.iter().any(|word| start.contains(word))
+        let start = |at: usize| {
+            let line = self.lines[at];
+            let end = (line.len() > LINE_CHARS).then(|| line.char_indices().nth(LINE_CHARS));
+            end.flatten().map_or(line, |(end, _)| &line[..end])
         };
         let is_summary = |at: &usize| {
-            self.reports.get(*at) == Some(&TestReport::Summary) || has(self.lines[*at], &SUMMARIES)
+            self.reports.get(*at) == Some(&TestReport::Summary) || SUMMARIES.is_match(start(*at))
         };
         let last = self.lines.len() - 1;
         let says: Vec<usize> = (0..=last).filter(|at| !self.is_routine(*at)).collect();
         let (summaries, others): (Vec<usize>, Vec<usize>) = says.into_iter().partition(is_summary);
-        let failures = others.into_iter().filter(|at| has(self.lines[*at], &FAILURES));
+        let failures = others.into_iter().filter(|at| FAILURES.is_match(start(*at)));
         let with_place = failures.flat_map(|at| at..=(at + ERROR_CONTEXT).min(last));
         let with_place: Vec<usize> = with_place.filter(|at| !self.is_routine(*at)).collect();
         let used = self.keep_each(summaries.into_iter().rev(), allowed / 4);
