@@ -28,12 +28,18 @@ const LINES_OF_A_FAILURE: [usize; 5] = [usize::MAX, 20, 8, 3, 1];
 
 /// Words of lines that may be about a failure.
 static FAILURES: LazyLock<Regex> = LazyLock::new(|| {
-    words_of("error|fail|panicked|exception|traceback|fatal|not ok|assert|undefined|cannot |✗|✖")
+    any_of("error|fail|panicked|exception|traceback|fatal|not ok|assert|undefined|cannot |✗|✖")
 });
 /// Words that mark summary lines.
 static SUMMARIES: LazyLock<Regex> = LazyLock::new(|| {
-    words_of("test result|passed| warnings|warning: |tests:|ran |finished|exit code|summary")
+    any_of("test result|passed| warnings|warning: |tests:|ran |finished|exit code|summary")
 });
+
+/// Finds any of these words, in any case.
+fn any_of(words: &str) -> Regex {
+    Regex::new(&format!("(?i){words}")).expect("constants that tests compile")
+}
+
 /// Most bytes of a line of the host's that is shown whole.
 const NOTICE_BYTES: usize = 4_000;
 /// Prefixes of lines that locate a change.
@@ -79,10 +85,6 @@ pub(super) struct Plan<'a> {
     /// Whether each line is shown, here or elsewhere.
     pub(super) kept: Vec<bool>,
     pub(super) chars: usize,
-}
-
-fn words_of(any: &str) -> Regex {
-    Regex::new(&format!("(?i){any}")).expect("constants that tests compile")
 }
 
 fn shares(kind: ToolKind) -> Shares {

@@ -1,7 +1,7 @@
 //! The sessions of a store, read from their documents and events. Opens none.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use serde::Deserialize;
@@ -17,7 +17,7 @@ use store::{Store, Version, copied_from};
 /// Maximum number of candidates listed for an ambiguous name.
 const MAX_CANDIDATES: usize = 8;
 
-/// Number of versions or events read at a time.
+/// Number of events read at a time.
 const PAGE: usize = 256;
 
 /// What a store knows of one session.
@@ -147,17 +147,17 @@ fn named(store: &Store, name: &str) -> Result<Vec<Version>> {
     }
     let every = ObjectId::session("");
     let id = if every.as_str().starts_with(name) { every.as_str() } else { name };
-    let mut ids = store.find_prefix(ObjectId::session(name).as_str(), usize::MAX)?;
+    let mut ids =
+        BTreeSet::from_iter(store.find_prefix(ObjectId::session(name).as_str(), usize::MAX)?);
     if id.starts_with(every.as_str()) {
         ids.extend(store.find_prefix(id, usize::MAX)?);
     }
-    ids.sort_unstable();
-    ids.dedup();
-    let found = ids.iter().map(|id| store.get(id, AsOf::Latest));
-    let found = found.filter_map(Result::transpose);
-    found
-        .filter(|it| it.as_ref().map_or(true, |it| it.envelope.kind == ObjectType::Session))
-        .collect()
+    let mut found = Vec::new();
+    for id in ids {
+        let latest = store.get(&id, AsOf::Latest)?;
+        found.extend(latest.filter(|it| it.envelope.kind == ObjectType::Session));
+    }
+    Ok(found)
 }
 
 /// The session written last in this store or, if none was, anywhere. Those without a call count
