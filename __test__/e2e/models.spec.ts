@@ -25,7 +25,7 @@ import {
 const timeout = 120_000;
 const files = Object.fromEntries([..."abcdef"].map((name) => [`${name}.txt`, numbered(name)]));
 /** Content leaves a warm cache as soon as that pays. */
-const paying = { previewTokens: 0, prices: "anthropic", keepResults: 1, collapseTokens: 50, extraTokens: 10_000_000 };
+const paying = { previewTokens: 0, prices: "anthropic", keepResults: 1, collapseTokens: 50, extraShare: 1 };
 
 async function prompts(sandbox: Sandbox, args: string[], all: string[]): Promise<void> {
   const pi = startPiRpc(sandbox, args, { deadlineMs: timeout });

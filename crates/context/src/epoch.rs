@@ -155,7 +155,7 @@ fn borne(
     // there and costs more, so the bound is checked again.
     let is_borne = reserve.is_none_or(|reserve| {
         let cost = standing.rewrite_from(first_changed(session, &new), new.freed_tokens);
-        terms.bound.affords(cost + reserve)
+        terms.bound.affords_epoch(cost + reserve)
     });
     is_borne.then_some(new)
 }
@@ -181,7 +181,7 @@ fn pressed(standing: &mut Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause>
     let cost = standing.rewrite_all(gain);
     if total <= marks.full
         && !is_free
-        && !terms.bound.affords(cost)
+        && !terms.bound.affords_epoch(cost)
         && !pays_soon(cost, gain, terms)
     {
         // The host will not compact yet, so there is no need to exceed the bound.
@@ -292,7 +292,7 @@ fn paid(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
         let reserve = standing.fault_risk(leaving);
         let reason =
             format!("keeping {gain} tokens had cost as much as sending the rest anew, {cost:.0} input tokens");
-        let may = pays && terms.bound.affords(cost + reserve);
+        let may = pays && terms.bound.affords_epoch(cost + reserve);
         let (leaving, reserve, notes_from) =
             (leaving.to_vec(), Some(reserve), leaving.last()?.index);
         may.then_some(Cause { reason, reserve, leaving, from: 0, notes_from })
@@ -329,7 +329,7 @@ fn soon(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     let (leaving, from, gain, again) = found?;
     let reserve = standing.fault_risk(leaving);
     let reason = format!("{gain} tokens can go, only {again} are read again");
-    let may = terms.bound.affords(standing.rewrite_cost(&suffix, from, gain) + reserve);
+    let may = terms.bound.affords_epoch(standing.rewrite_cost(&suffix, from, gain) + reserve);
     let (leaving, reserve) = (leaving.to_vec(), Some(reserve));
     may.then_some(Cause { reason, reserve, leaving, from, notes_from: from })
 }

@@ -111,8 +111,12 @@ pub(super) fn batch<T>(items: &[Item<T>], rewrite: &dyn Fn(usize, u64) -> f64) -
     best.map(|(count, _)| count)
 }
 
-/// The running account that decides whether we can afford a rewrite: our bill must stay within
-/// `(1 + share) * plain + free + overhead`.
+/// How far an epoch may bring our bill above the plain one, as a share of it, unless the settings
+/// allow a larger share. In a short session, the free tokens and the overhead alone are more.
+const EPOCH_SHARE: f64 = 0.11;
+
+/// The running account that decides what we can afford: our bill must stay within
+/// `(1 + share) * plain + free + overhead`, after an epoch also within `(1 + EPOCH_SHARE) * plain`.
 #[derive(Debug, Clone, Copy)]
 pub struct Bound {
     /// Our cumulative bill.
@@ -142,6 +146,12 @@ impl Bound {
     /// Whether we may spend this much before it has saved anything.
     pub fn affords(&self, cost: f64) -> bool {
         self.ours + cost <= (1.0 + self.share) * self.plain + self.free + self.overhead
+    }
+
+    /// Whether an epoch may spend this much before it has saved anything.
+    pub(super) fn affords_epoch(&self, cost: f64) -> bool {
+        let most = (1.0 + self.share.max(EPOCH_SHARE)) * self.plain;
+        self.ours + cost <= most && self.affords(cost)
     }
 }
 
@@ -202,5 +212,12 @@ mod tests {
         let bound = Bound { ours: 900.0, plain: 1_000.0, overhead: 10.0, share: 0.01, free: 20.0 };
         assert!(bound.affords(140.0));
         assert!(!bound.affords(140.1));
+        let short = Bound { free: 500.0, ..bound };
+        assert!(short.affords(210.1));
+        assert!(short.affords_epoch(210.0));
+        assert!(!short.affords_epoch(210.1));
+        let wide = Bound { share: 0.2, ..short };
+        assert!(wide.affords_epoch(300.0));
+        assert!(!wide.affords_epoch(300.1));
     }
 }

@@ -68,7 +68,7 @@ fn may_pay(session: &Session, shown: &[u64], terms: &EpochTerms<'_>, total: u64)
         let is_soon = |most| again + new <= most && again <= look.gain;
         let pays = unspent * (1.0 + ROUNDING) >= cost * (1.0 - ROUNDING);
         if (pays || terms.first_token_tokens.is_some_and(is_soon))
-            && terms.bound.affords(cost * (1.0 - ROUNDING))
+            && terms.bound.affords_epoch(cost * (1.0 - ROUNDING))
         {
             return true;
         }

@@ -18,7 +18,7 @@ fn settings(prices: Prices) -> Settings {
         keep_results: 2,
         collapse_tokens: 50,
         preview_tokens: 400,
-        extra_tokens: 10_000_000,
+        extra_share: 1e6,
         prices: PriceSetting::ByModel([("*".to_owned(), table)].into()),
         ..Settings::default()
     }

@@ -75,7 +75,7 @@ fn bound_thinking_starts_epochs_at_user_messages() {
         preview_tokens: 0,
         keep_results: 1,
         collapse_tokens: 50,
-        extra_tokens: 10_000_000,
+        extra_share: 1e6,
         ..Settings::default()
     };
     let mut host = Host::new(settings);

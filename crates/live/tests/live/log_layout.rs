@@ -191,7 +191,7 @@ fn collapsed_outputs_leave_reference_lines_and_can_come_back() {
 #[test]
 fn a_restart_changes_nothing() {
     let run = |restarts: bool| {
-        let mut host = Host::new(settings());
+        let mut host = Host::new(Settings { extra_share: 1.0, ..settings() });
         host.write_file("a.txt", &numbered(200));
         host.user("go");
         let mut requests = Vec::new();

@@ -10,8 +10,16 @@ use testing::cases::config;
 
 use crate::host::Host;
 
+/// System prompt and tools, at least as large in every host.
+const PROMPT_TOKENS: u64 = 2_000;
+
+const SMALL_WINDOW: u64 = 40_000;
+
 /// How far the bill of a session may exceed the plain host's, whatever its files do.
 const WORST: f64 = 1.1;
+
+/// The same in a window that fills: relief that pays within a few calls starts outside the bound.
+const WORST_IN_SMALL_WINDOW: f64 = 1.2;
 
 fn lines(name: &str, count: usize) -> String {
     let line = |at| format!("line {at} of {name}, {}\n", at * 7_919 % 1_000);
@@ -230,7 +238,7 @@ fn adversary() -> impl Strategy<Value = Adversary> {
     let habits = vec![All, ByTurns, Thirds, Moves, Flickers, Named, Bytes, ReadAgain, FailedEdits];
     let habit = prop::sample::select(habits);
     let prices = vec!["anthropic", "openai", "gemini", "deepseek", "none", "anthropic-1h"];
-    let host = (prop::sample::select(prices), prop::sample::select(vec![40_000_u64, 200_000]));
+    let host = (prop::sample::select(prices), prop::sample::select(vec![SMALL_WINDOW, 200_000]));
     let sizes = (1..30_usize, 5..60_usize, 1..50_usize, 40..90_usize, 15..45_usize, 3..20_usize);
     (habit, host, sizes).prop_map(|(habit, (prices, window), sizes)| {
         let (files, size, change, output, calls, turn) = sizes;
@@ -256,7 +264,8 @@ impl Side {
         let sum = |messages: &[(String, u64)]| messages.iter().map(|(_, tokens)| tokens).sum();
         let cached = prices.reusable(sum(&now[..same]), same == self.before.len());
         let cached = Some(cached).filter(|_| !self.before.is_empty());
-        self.cost += prices.charge(&Input { fixed: 40, messages: sum(&now), cached }).cost;
+        self.cost +=
+            prices.charge(&Input { fixed: PROMPT_TOKENS, messages: sum(&now), cached }).cost;
         self.before = now;
     }
 }
@@ -300,6 +309,7 @@ fn play(game: &Adversary) -> Game {
     let own = PriceSetting::ByModel([("*".to_owned(), table)].into());
     let mut host = Host::new(Settings { prices: own, ..Settings::default() });
     host.window = game.window;
+    host.prompt_tokens = Some(PROMPT_TOKENS);
     let name = |at: usize| format!("f{at}.txt");
     let write = |host: &Host, at: usize, said: &str| {
         let text = lines(&format!("{said} {at}"), game.size);
@@ -380,7 +390,8 @@ proptest! {
         let bill = played.host.live.state().bill();
         let counted = played.ours.cost / played.plain.cost;
         let ledger = bill.ratio().unwrap();
-        prop_assert!(counted <= WORST, "by the requests {counted:.3}, by the ledger {ledger:.3}");
-        prop_assert!(ledger <= WORST, "by the ledger {ledger:.3}");
+        let worst = if game.window == SMALL_WINDOW { WORST_IN_SMALL_WINDOW } else { WORST };
+        prop_assert!(counted <= worst, "by the requests {counted:.3}, by the ledger {ledger:.3}");
+        prop_assert!(ledger <= worst, "by the ledger {ledger:.3}");
     }
 }

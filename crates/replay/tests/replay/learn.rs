@@ -197,7 +197,7 @@ fn replaying(hazards: Option<&Path>) -> Replaying {
         counter: Counter::Characters,
         host_tokens: FIXED_TOKENS,
         overhead_tokens: OVERHEAD_TOKENS,
-        settings: Settings { hazards, extra_tokens: 100_000, ..Settings::default() },
+        settings: Settings { hazards, extra_share: 1e6, ..Settings::default() },
         dump: None,
         snapshots: None,
     }

@@ -36,7 +36,7 @@ fn replaying() -> Replaying {
             keep_results: 1,
             collapse_tokens: 100,
             preview_tokens: 0,
-            extra_tokens: 1_000_000,
+            extra_share: 1e6,
             ..Settings::default()
         },
         dump: None,
