@@ -17,7 +17,7 @@ use super::secrets::{Counts, redact_item, redact_version};
 use super::{ArchiveScope, ExportOptions, Exported, OnProgress, Progress, Stage};
 use crate::{Item, Store, Version};
 use base::error::{Error, Result};
-use base::object::{AsOf, Hash, ObjectId, TxId};
+use base::object::{AsOf, Hash, Nickname, ObjectId, TxId};
 use redact::redact_text;
 
 /// zstd's default; see `sqlite::rows`.
@@ -83,20 +83,31 @@ impl<W: Write> Write for Counted<W> {
     }
 }
 
+/// Half of a SHA-256: a store may have millions of what must not be written twice.
+type Mark = [u8; 16];
+
+fn mark(hash: &Hash) -> Mark {
+    first_half(&hash.to_bytes().unwrap_or_default())
+}
+
+fn first_half(bytes: &[u8; 32]) -> Mark {
+    *bytes.first_chunk().unwrap_or(&[0; 16])
+}
+
 struct Export<'a, W> {
     store: &'a Store,
     options: &'a ExportOptions,
     output: W,
     path: PathBuf,
     hasher: Sha256,
-    /// The contents of the store that were met, and those of the archive, which differ after
-    /// redaction; in bytes, since the store may have millions.
-    met: HashSet<[u8; 32]>,
-    written: HashSet<[u8; 32]>,
-    versions: HashSet<Key>,
-    /// The last version written of each document with items.
-    last: HashMap<ObjectId, Version>,
-    objects: HashSet<ObjectId>,
+    /// The contents of the store that were met, and with redaction those written, which differ.
+    met: HashSet<Mark>,
+    written: HashSet<Mark>,
+    versions: HashSet<Mark>,
+    objects: HashSet<Mark>,
+    nicknames: Vec<(ObjectId, Nickname)>,
+    /// The last version written of each document with items, and how many it has.
+    last: HashMap<Mark, (TxId, u64)>,
     report: Exported,
 }
 
@@ -111,8 +122,9 @@ impl<'a, W: Write> Export<'a, W> {
             met: HashSet::new(),
             written: HashSet::new(),
             versions: HashSet::new(),
-            last: HashMap::new(),
             objects: HashSet::new(),
+            nicknames: Vec::new(),
+            last: HashMap::new(),
             report: Exported::default(),
         }
     }
@@ -122,7 +134,7 @@ impl<'a, W: Write> Export<'a, W> {
         let mut reported = 0;
         while let Some(versions) = selection.next()? {
             for version in versions {
-                self.version(version)?;
+                self.version(&version)?;
                 if self.report.versions - reported >= REPORT_VERSIONS {
                     reported = self.report.versions;
                     let stage = Stage::Exporting;
@@ -153,11 +165,11 @@ impl<'a, W: Write> Export<'a, W> {
         }))
     }
 
-    fn version(&mut self, version: Version) -> Result<()> {
-        let id = version.envelope.id.clone();
-        let key = Key::of(&id, &version.content_hash, &version.origin);
-        if self.versions.insert(key) {
-            self.first_time(&version)?;
+    fn version(&mut self, version: &Version) -> Result<()> {
+        let id = &version.envelope.id;
+        let key = Key::of(id, &version.content_hash, &version.origin);
+        if self.versions.insert(first_half(&key.0)) {
+            self.first_time(version)?;
         } else {
             let origin = &version.origin;
             let store_id = origin.store_id.clone();
@@ -168,9 +180,13 @@ impl<'a, W: Write> Export<'a, W> {
                 origin: OriginKey { store_id, tx_id: origin.tx_id },
             }))?;
         }
-        self.objects.insert(id.clone());
+        let object = mark(&Hash::of(id.as_str()));
+        if self.objects.insert(object) {
+            let nicknames = self.store.nicknames(id)?;
+            self.nicknames.extend(nicknames.into_iter().map(|nickname| (id.clone(), nickname)));
+        }
         if version.items_hash.is_some() {
-            self.last.insert(id, version);
+            self.last.insert(object, (version.tx_id, version.item_count));
         }
         Ok(())
     }
@@ -184,7 +200,7 @@ impl<'a, W: Write> Export<'a, W> {
             self.count(counts);
         } else {
             for hash in version.content.iter().chain(version.additional.values()) {
-                if !self.met.contains(&bytes(hash)) {
+                if !self.met.contains(&mark(hash)) {
                     self.content(id, hash)?;
                 }
             }
@@ -202,7 +218,7 @@ impl<'a, W: Write> Export<'a, W> {
     /// there.
     fn content(&mut self, id: &ObjectId, hash: &Hash) -> Result<(Hash, String)> {
         let mut line = ContentLine { hash: hash.clone(), text: self.store.text(id, hash)? };
-        let is_new = self.met.insert(bytes(hash));
+        let is_new = self.met.insert(mark(hash));
         if self.options.redact {
             let found = redact_text(&line.text);
             if let Some(text) = found.text {
@@ -212,7 +228,9 @@ impl<'a, W: Write> Export<'a, W> {
                 self.count(found.counts);
             }
         }
-        if is_new && self.written.insert(bytes(&line.hash)) {
+        let is_unwritten =
+            is_new && (!self.options.redact || self.written.insert(mark(&line.hash)));
+        if is_unwritten {
             self.report.contents += 1;
             self.line(&Line::Content(&line))?;
         }
@@ -222,13 +240,15 @@ impl<'a, W: Write> Export<'a, W> {
     /// Number of items that a version shares with the previous version of the document.
     fn kept_items(&self, version: &Version) -> Result<u64> {
         let id = &version.envelope.id;
-        let Some(before) = self.last.get(id) else { return Ok(0) };
-        let most = before.item_count.min(version.item_count);
+        let Some((before, count)) = self.last.get(&mark(&Hash::of(id.as_str()))) else {
+            return Ok(0);
+        };
+        let most = version.item_count.min(*count);
         let hash_at = |tx_id: TxId, at: u64| -> Result<Option<Hash>> {
             let items = self.store.backend().items(id, AsOf::Tx(tx_id), at..at + 1)?;
             Ok(items.into_iter().next().map(|item| item.running_hash))
         };
-        common_items(most, |at| Ok(hash_at(before.tx_id, at)? == hash_at(version.tx_id, at)?))
+        common_items(most, |at| Ok(hash_at(*before, at)? == hash_at(version.tx_id, at)?))
     }
 
     /// Writes the items of a version from `keep` on.
@@ -251,14 +271,12 @@ impl<'a, W: Write> Export<'a, W> {
     }
 
     fn nicknames(&mut self) -> Result<()> {
-        let mut ids: Vec<ObjectId> = self.objects.iter().cloned().collect();
-        ids.sort();
-        for id in ids {
-            for nickname in self.store.nicknames(&id)? {
-                self.report.nicknames += 1;
-                let nickname = nickname.as_str().to_owned();
-                self.line(&Line::Nickname(&NicknameLine { nickname, id: id.clone() }))?;
-            }
+        let mut nicknames = std::mem::take(&mut self.nicknames);
+        nicknames.sort();
+        for (id, nickname) in nicknames {
+            self.report.nicknames += 1;
+            let nickname = nickname.as_str().to_owned();
+            self.line(&Line::Nickname(&NicknameLine { nickname, id }))?;
         }
         Ok(())
     }
@@ -279,9 +297,4 @@ impl<'a, W: Write> Export<'a, W> {
         let fail = |source| Error::File { act: "write", path: self.path.clone(), source };
         self.output.write_all(&text).map_err(fail)
     }
-}
-
-/// A hash of stored data as bytes.
-fn bytes(hash: &Hash) -> [u8; 32] {
-    hash.to_bytes().unwrap_or_default()
 }

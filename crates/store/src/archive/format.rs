@@ -168,7 +168,7 @@ pub(super) struct Kind {
 /// Portable identity of a version: a hash of object ID, `content_hash`, origin store and origin
 /// `tx_id`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Key([u8; 32]);
+pub(super) struct Key(pub(super) [u8; 32]);
 
 impl Key {
     pub(super) fn new(id: &ObjectId, content_hash: &Hash, store_id: &str, tx_id: TxId) -> Self {
