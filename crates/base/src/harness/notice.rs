@@ -32,9 +32,12 @@ static PARTS: LazyLock<RegexSet> = LazyLock::new(|| {
         r"^[\[(](results (are )?truncated|some lines truncated)",
         r"^[\[(.… ]*[0-9][0-9,.]* ?(middle )?(lines?|char(acter)?s?|bytes?|tokens?|[kmg]b)( of output)? (truncated|omitted|elided|hidden)[\]).… ]*$",
         r"^[\[(.… ]*omitted [0-9,]+ of [0-9,]+ lines",
-        r"…[0-9]+ (chars|tokens|lines|bytes) truncated…",
     ])
 });
+
+/// A line whose middle was cut out.
+static CUT: LazyLock<Regex> =
+    LazyLock::new(|| pattern("(?i)…[0-9]+ (chars|tokens|lines|bytes) truncated…"));
 
 /// A line with an exit code, or with nothing but the circumstances of a run.
 static EXITS: LazyLock<RegexSet> = LazyLock::new(|| {
@@ -76,7 +79,8 @@ fn pattern(pattern: &str) -> Regex {
 
 /// Whether a host says by a line which part of an output it shows.
 pub fn tells_part(line: &str) -> bool {
-    PARTS.is_match(line.trim())
+    // Patterns that begin at the start of a line leave most lines at their first letter.
+    PARTS.is_match(line.trim()) || (line.contains('…') && CUT.is_match(line))
 }
 
 /// Whether a host gives an exit code by a line, or the circumstances of a run.

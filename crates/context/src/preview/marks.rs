@@ -174,40 +174,56 @@ pub(super) struct Marks {
     pub inside: bool,
 }
 
-static ALL: LazyLock<[RegexSet; 10]> = LazyLock::new(|| {
-    let set = |patterns: &[&str]| RegexSet::new(patterns).expect("constants that a test compiles");
-    [
-        set(ROUTINE),
-        set(FAILURE),
-        set(SUMMARY),
-        set(BEGINS_SECTION),
-        set(ENDS_SECTION),
-        set(NAMES_FAILURE),
-        set(ANNOUNCES),
-        set(COUNTS),
-        set(FRAMES),
-        set(INSIDE),
-    ]
-});
+static ALL: LazyLock<[RegexSet; 10]> = LazyLock::new(|| PATTERNS.map(set));
+
+/// Most lines have no mark: one search tells.
+static ANY: LazyLock<RegexSet> = LazyLock::new(|| set(&PATTERNS.concat()));
+
+const PATTERNS: [&[&str]; 10] = [
+    ROUTINE,
+    FAILURE,
+    SUMMARY,
+    BEGINS_SECTION,
+    ENDS_SECTION,
+    NAMES_FAILURE,
+    ANNOUNCES,
+    COUNTS,
+    FRAMES,
+    INSIDE,
+];
+
+fn set(patterns: &[&str]) -> RegexSet {
+    RegexSet::new(patterns).expect("constants that a test compiles")
+}
 
 /// The marks of a line, which has no escapes and no trailing white space.
 pub(super) fn of(line: &str) -> Marks {
-    if line.is_empty() {
+    if line.is_empty() || !ANY.is_match(line) {
         return Marks::default();
     }
-    let [routine, failure, summary, begins_section, ends_section, names_failure, ..] = &*ALL;
-    let [.., announces, counts, frames, inside] = &*ALL;
+    let [
+        routine,
+        failure,
+        summary,
+        begins_section,
+        ends_section,
+        names_failure,
+        announces,
+        counts_failures,
+        frame,
+        inside,
+    ] = ALL.each_ref().map(|set| set.is_match(line));
     Marks {
-        routine: routine.is_match(line),
-        failure: failure.is_match(line),
-        summary: summary.is_match(line),
-        begins_section: begins_section.is_match(line),
-        ends_section: ends_section.is_match(line),
-        names_failure: names_failure.is_match(line),
-        announces: announces.is_match(line),
-        counts_failures: counts.is_match(line),
-        frame: frames.is_match(line),
-        inside: inside.is_match(line),
+        routine,
+        failure,
+        summary,
+        begins_section,
+        ends_section,
+        names_failure,
+        counts_failures,
+        frame,
+        announces,
+        inside,
     }
 }
 
