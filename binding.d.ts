@@ -2495,10 +2495,10 @@ export declare class Memory {
 /** The native side of a session. Not part of the package's API: `Session` of `index.d.ts` wraps it. */
 export declare class Session {
   /**
-   * Resolves to an answer as `Session.answerCompaction` of `index.d.ts` gives it. `messages`: the whole list, each as JSON. `call`: what the
-   * next call would be made with, JSON.
+   * Resolves to an answer as `Session.answerCompaction` of `index.d.ts` gives it. `messages`: the whole list, as for `transform`.
+   * `call`: what the next call would be made with, JSON.
    */
-  answerCompaction(messages: Array<string>, call: string, compaction: HostCompaction): Promise<CompactionAnswer>
+  answerCompaction(messages: Array<string | Array<string>>, call: string, compaction: HostCompaction): Promise<CompactionAnswer>
   /** See `Session.recordUsage` of `index.d.ts`. */
   recordUsage(report: UsageReport): Promise<void>
   /** See `Session.ledger` of `index.d.ts`. */
@@ -2512,11 +2512,11 @@ export declare class Session {
    * it as it is, or to `{ resend: true }`, after which the whole list has to be sent. `since`, `skip`, `messages`: as for
    * `transform`.
    */
-  showResult(since: number | undefined | null, skip: number, messages: Array<string>, result: NewToolResult): Promise<string>
+  showResult(since: number | undefined | null, skip: number, messages: Array<string | Array<string>>, result: NewToolResult): Promise<string>
   /** See `Session.continueFrom` of `index.d.ts`. */
   continueFrom(session: string): Promise<Continuation>
-  /** See `Session.commitTurn` of `index.d.ts`. `messages`: each as JSON. */
-  commitTurn(key: string, messages: Array<string>): Promise<"committed" | "duplicate">
+  /** See `Session.commitTurn` of `index.d.ts`. `messages`: as for `transform`. */
+  commitTurn(key: string, messages: Array<string | Array<string>>): Promise<"committed" | "duplicate">
   /** See `Session.id` of `index.d.ts`. */
   get id(): string
   /**
@@ -2524,9 +2524,9 @@ export declare class Session {
    * `{ resend: true }`, after which the whole list has to be sent.
    *
    * `since`: the `call` of the answer that the caller applied last; null if it holds none. `skip`: messages at the front that
-   * are the same as in that call. `messages`: the others, each as JSON. `call`: what the call is made with, JSON.
+   * are the same as in that call. `messages`: the others, each as `lib/long-texts.js` gives it. `call`: what the call is made with, JSON.
    */
-  transform(since: number | undefined | null, skip: number, messages: Array<string>, call: string): Promise<string>
+  transform(since: number | undefined | null, skip: number, messages: Array<string | Array<string>>, call: string): Promise<string>
   /** Sends the request to the provider, as JSON; resolves to the changes to make in it, a JSON Patch (RFC 6902). */
   preparePayload(payload: string): Promise<string>
   /** See `Session.recordToolCall` of `index.d.ts`. */

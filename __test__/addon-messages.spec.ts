@@ -255,6 +255,16 @@ test("a large tool output passes through", async () => {
   expect(seen).toEqual([{ skip: 3, json: JSON.stringify(list.slice(3)) }]);
 });
 
+test("a long text is stored as the host has it", async () => {
+  const output = `"quoted" \\ \u0000\u001b\u2028 é 漢 😀 ${"x".repeat(300_000)}\n`;
+  const opened = await store();
+  const s = await session({ settings: { ...patient, previewTokens: 0 } }, opened);
+  const list = [user("hello"), ...step(1, output)];
+  expectSame(await s.transformContext(list), list);
+  const { messages } = await opened.recordedCall(s.id);
+  expect(messages).toEqual(list.map((message) => JSON.stringify(message)));
+});
+
 describe("what crosses", () => {
   test("is only what is new", async () => {
     const s = await session({ settings: { collapseTokens: 1_000_000 } });

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { invalidArgument, listSnapshot, reading, snapshot, toJson } from "../lib/arguments.js";
 import { Listeners, watchFileCheck } from "../lib/events.js";
 import { copyOf, equalsCopy, shareStrings } from "../lib/json.js";
+import { messageJson, messageOf } from "../lib/long-texts.js";
 import { patched, payloadJson } from "../lib/payload.js";
 import { typed, withTyped } from "../lib/program.js";
 import { Queue } from "../lib/queue.js";
@@ -112,6 +113,38 @@ describe("reading an argument", () => {
     const error = invalidArgument("`x` is not a number");
     expect(error).toBeInstanceOf(TypeError);
     expect(error).toMatchObject({ code: "INVALID_ARGUMENT", message: "`x` is not a number" });
+  });
+});
+
+describe("a message with a long text", () => {
+  const awkward = 'a "quote", a \\, \u0000\u001b\u007f\u2028\n\t é 漢 😀 ';
+  const long = awkward.repeat(10_000);
+  const result = (...content: unknown[]) => ({ role: "toolResult", toolCallId: "c", content, details: { a: 1 } });
+  const image = { type: "image", data: "x".repeat(300_000), mimeType: "image/png" };
+
+  test.each([
+    result({ type: "text", text: long }),
+    result({ type: "text", text: "short \ud800" }, image, { 7: long, type: "text", text: `${long}\ud800` }),
+    { role: "user", content: long, [long]: long },
+    { role: "bashExecution", output: long },
+  ])("crosses in pieces and is the same", (message) => {
+    const pieces = messageJson(message) as string[];
+    expect(pieces.length).toBeGreaterThan(2);
+    const joined = pieces.map((piece, at) => (at % 2 === 1 ? JSON.stringify(piece) : piece)).join("");
+    expect(joined === toJson(message)).toBe(true);
+    expect(messageOf(pieces)).toEqual(JSON.parse(joined));
+  });
+
+  test("crosses as JSON if it also has the text that stands for one", () => {
+    const message = result({ type: "text", text: long }, { type: "text", text: "\ue000long text\ue000" });
+    expect(messageJson(message)).toBe(JSON.stringify(message));
+  });
+
+  test("that cannot be read is refused as any other", () => {
+    const request = new Request();
+    expect(() => request.crossing([{ content: long, more: 1n }], undefined)).toThrow("BigInt");
+    const nothing = { content: long, toJSON: () => undefined };
+    expect(request.crossing([nothing], undefined).messages).toEqual(["null"]);
   });
 });
 

@@ -14,6 +14,7 @@ import {
   type SessionOptions,
   type Store,
 } from "../index.js";
+import { messageOf } from "../lib/long-texts.js";
 import { pinnedNode, root } from "../scripts/setup.js";
 
 /** Opens a store that is closed when the test has finished; in memory unless a path is given. */
@@ -94,7 +95,7 @@ export function interceptNextCrossing(replacement: (original: Transform) => Tran
 export function crossings(): { skip: number; json: string }[] {
   const seen: { skip: number; json: string }[] = [];
   interceptCrossings((original) => (since, skip, messages, call) => {
-    seen.push({ skip, json: `[${messages.join(",")}]` });
+    seen.push({ skip, json: `[${messages.map((json) => JSON.stringify(messageOf(json))).join(",")}]` });
     return original(since, skip, messages, call);
   });
   return seen;

@@ -2,6 +2,7 @@
 // that only that crosses to the native side, and applies the answer. Decides nothing.
 import { reading, toJson } from "./arguments.js";
 import { copyOf, equalsCopy, shareStrings } from "./json.js";
+import { messageJson, messageOf } from "./long-texts.js";
 
 /** @import { CallInfo, SessionEvent } from "../index.js" */
 
@@ -23,7 +24,7 @@ import { copyOf, equalsCopy, shareStrings } from "./json.js";
  * @typedef {object} Crossing
  * @property {number | null} since the call whose request this side holds; null if it holds none
  * @property {number} skip messages at the front that are the same as in that call
- * @property {string[]} messages the others, each as JSON: as one text a long list would be copied again and again
+ * @property {(string | string[])[]} messages the others, each as `messageJson` gives it: as one text a long list would be copied again and again
  * @property {string} call what the call is made with, as JSON; system prompt and tools only if they changed
  * @property {string} prompt system prompt and tools, as JSON
  */
@@ -47,7 +48,7 @@ export class Request {
    */
   crossing(messages, call) {
     const skip = reading("messages", () => this.#unchanged(messages));
-    const rest = reading("messages", () => Array.from(messages.slice(skip), (message) => toJson(message) ?? "null"));
+    const rest = reading("messages", () => Array.from(messages.slice(skip), messageJson));
     const info = reading("call", () => callInfo(call));
     const known = info.prompt === this.#prompt ? info.model : { ...info.model, ...info.fixed };
     return {
@@ -135,7 +136,7 @@ function withContent(message, content) {
 export function wholeCrossing(messages, call) {
   const { model, fixed } = reading("call", () => callInfo(call));
   return {
-    messages: reading("messages", () => Array.from(messages, (message) => toJson(message) ?? "null")),
+    messages: reading("messages", () => Array.from(messages, messageJson)),
     call: /** @type {string} */ (reading("call", () => toJson({ ...model, ...fixed }))),
   };
 }
@@ -147,7 +148,7 @@ export function wholeCrossing(messages, call) {
  * @returns {unknown[]}
  */
 export function crossed(crossing, messages) {
-  const others = crossing.messages.map((message) => JSON.parse(message));
+  const others = crossing.messages.map(messageOf);
   try {
     shareStrings(messages.slice(crossing.skip), others);
   } catch {

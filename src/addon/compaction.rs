@@ -4,7 +4,7 @@ use napi_derive::napi;
 
 use super::argument::Given;
 use super::blocking::{Answer, Promised};
-use super::crossing::call_info;
+use super::crossing::{Crossed, call_info, in_json};
 use super::session::Session;
 use base::error::{Error, Result};
 use context::host_compaction::{self, Reason};
@@ -25,21 +25,21 @@ pub struct HostCompaction {
 
 #[napi]
 impl Session {
-    /// Resolves to an answer as `Session.answerCompaction` of `index.d.ts` gives it. `messages`: the whole list, each as JSON. `call`: what the
-    /// next call would be made with, JSON.
+    /// Resolves to an answer as `Session.answerCompaction` of `index.d.ts` gives it. `messages`: the whole list, as for `transform`.
+    /// `call`: what the next call would be made with, JSON.
     #[napi(
-        ts_args_type = "messages: Array<string>, call: string, compaction: HostCompaction",
+        ts_args_type = "messages: Array<string | Array<string>>, call: string, compaction: HostCompaction",
         ts_return_type = "Promise<CompactionAnswer>"
     )]
     pub fn answer_compaction(
         &self,
-        messages: Vec<String>,
+        messages: Vec<Crossed>,
         call: String,
         compaction: Given<HostCompaction>,
     ) -> Promised<Answer> {
         self.answer(move |session| {
             let asked = asked(&compaction.named("compaction")?)?;
-            session.answer_compaction(messages, &call_info(&call)?, &asked)
+            session.answer_compaction(in_json(messages), &call_info(&call)?, &asked)
         })
     }
 }

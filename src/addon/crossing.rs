@@ -1,6 +1,7 @@
 //! The parts of a call that cross between JavaScript and the core as JSON: what the host says about
 //! it, and its outcome. Must not decide anything.
 
+use napi::Either;
 use serde_json::{Value, json};
 
 use base::error::{Error, Result};
@@ -9,10 +10,34 @@ use live::model_tools::overhead_tokens;
 use live::{CallInfo, HostList, Transformed};
 use memory::section_tokens;
 
+/// A message as it crosses, see `lib/long-texts.js`: its JSON, or the pieces of the JSON with a long
+/// text between each two.
+pub(super) type Crossed = Either<String, Vec<String>>;
+
 /// A list as it crosses, see `Session.transform`.
-pub(super) fn host_list(since: Option<i64>, skip: u32, messages: Vec<String>) -> HostList {
+pub(super) fn host_list(since: Option<i64>, skip: u32, messages: Vec<Crossed>) -> HostList {
     let since = since.and_then(|call| u64::try_from(call).ok());
-    HostList { since, skip: usize::try_from(skip).unwrap_or(usize::MAX), messages }
+    let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+    HostList { since, skip, messages: in_json(messages) }
+}
+
+/// The messages, each as `JSON.stringify` writes it.
+pub(super) fn in_json(messages: Vec<Crossed>) -> Vec<String> {
+    let joined = |pieces: Vec<String>| {
+        let mut json = String::with_capacity(pieces.iter().map(String::len).sum());
+        for (at, piece) in pieces.into_iter().enumerate() {
+            let piece = if at % 2 == 1 { Value::from(piece).to_string() } else { piece };
+            json.push_str(&piece);
+        }
+        json
+    };
+    messages
+        .into_iter()
+        .map(|message| match message {
+            Either::A(json) => json,
+            Either::B(pieces) => joined(pieces),
+        })
+        .collect()
 }
 
 /// Reads what `lib/request.js` says about a call.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::argument::{Given, Json};
 use super::blocking::{Answer, Promised};
-use super::crossing::host_list;
+use super::crossing::{Crossed, host_list, in_json};
 use super::session::Session;
 use base::object::ObjectId;
 use live::RunningShown;
@@ -51,14 +51,14 @@ impl Session {
     /// it as it is, or to `{ resend: true }`, after which the whole list has to be sent. `since`, `skip`, `messages`: as for
     /// `transform`.
     #[napi(
-        ts_args_type = "since: number | undefined | null, skip: number, messages: Array<string>, result: NewToolResult",
+        ts_args_type = "since: number | undefined | null, skip: number, messages: Array<string | Array<string>>, result: NewToolResult",
         ts_return_type = "Promise<string>"
     )]
     pub fn show_result(
         &self,
         since: Option<i64>,
         skip: u32,
-        messages: Vec<String>,
+        messages: Vec<Crossed>,
         result: Given<NewToolResult>,
     ) -> Promised<String> {
         self.with(move |session| {
@@ -82,12 +82,12 @@ impl Session {
         })
     }
 
-    /// See `Session.commitTurn` of `index.d.ts`. `messages`: each as JSON.
+    /// See `Session.commitTurn` of `index.d.ts`. `messages`: as for `transform`.
     #[napi(
-        ts_args_type = "key: string, messages: Array<string>",
+        ts_args_type = "key: string, messages: Array<string | Array<string>>",
         ts_return_type = "Promise<\"committed\" | \"duplicate\">"
     )]
-    pub fn commit_turn(&self, key: Given<String>, messages: Vec<String>) -> Promised<Answer> {
-        self.answer(move |session| session.commit_turn(&key.named("key")?, messages))
+    pub fn commit_turn(&self, key: Given<String>, messages: Vec<Crossed>) -> Promised<Answer> {
+        self.answer(move |session| session.commit_turn(&key.named("key")?, in_json(messages)))
     }
 }

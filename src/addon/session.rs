@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::argument::{Given, Json};
 use super::blocking::{Answer, Promised, answering, blocking, to_js};
-use super::crossing::{answer, call_info, host_list};
+use super::crossing::{Crossed, answer, call_info, host_list};
 use super::settings::{own_filesystem, settings_from};
 use super::shared::Shared;
 use super::sharing::sharing_status;
@@ -160,13 +160,16 @@ impl Session {
     /// `{ resend: true }`, after which the whole list has to be sent.
     ///
     /// `since`: the `call` of the answer that the caller applied last; null if it holds none. `skip`: messages at the front that
-    /// are the same as in that call. `messages`: the others, each as JSON. `call`: what the call is made with, JSON.
-    #[napi(ts_return_type = "Promise<string>")]
+    /// are the same as in that call. `messages`: the others, each as `lib/long-texts.js` gives it. `call`: what the call is made with, JSON.
+    #[napi(
+        ts_args_type = "since: number | undefined | null, skip: number, messages: Array<string | Array<string>>, call: string",
+        ts_return_type = "Promise<string>"
+    )]
     pub fn transform(
         &self,
         since: Option<i64>,
         skip: u32,
-        messages: Vec<String>,
+        messages: Vec<Crossed>,
         call: String,
     ) -> Promised<String> {
         let work = move |session: &mut LiveSession| {
