@@ -63,7 +63,7 @@ async function run(
   prepare(sandbox, model.baseUrl);
   const path = join(sandbox.dir, "tools.ts");
   writeFileSync(path, tools);
-  const settings = { keepResults: 2, collapseTokens: 100, prices: "none", previewTokens };
+  const settings = { keepResults: 2, collapseTokens: 100, prices: "none", previewTokens, extraShare: 1 };
   writeFileSync(join(sandbox.agentDir, "palimpsest.json"), JSON.stringify(settings));
   const loaded = withPalimpsest ? [path, extension] : [path];
   const finished = await runPi(sandbox, [...loaded.flatMap((name) => ["-e", name]), "-p", "go"]);

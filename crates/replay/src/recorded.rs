@@ -17,6 +17,9 @@ use config::{Prices, as_f64, scaled};
 use context::ledger::RESERVED_TOKENS;
 use context::tokens::Counter;
 
+/// No request has so many tokens.
+const NO_TOKENS: u64 = 1 << 40;
+
 /// Tokens that must stand between two requests, and the number of such pairs, to tell how our count
 /// differs from the provider's; and how far it may.
 const TELLING: u64 = 500;
@@ -291,7 +294,8 @@ fn is_count(usage: Usage, before: u64) -> bool {
 }
 
 fn usage_of(value: &Value) -> Usage {
-    let count = |key: &str| value.get(key).and_then(Value::as_u64).unwrap_or_default();
+    let given = |key: &str| value.get(key).and_then(Value::as_u64);
+    let count = |key: &str| given(key).filter(|count| *count < NO_TOKENS).unwrap_or_default();
     Usage {
         input: count("input"),
         output: count("output"),

@@ -12,6 +12,7 @@ mod database;
 pub mod find;
 mod foreign;
 mod gemini;
+mod heads;
 mod lines;
 mod message;
 mod messages;
@@ -232,15 +233,20 @@ impl Transcript {
             Error::MalformedTranscript { path: path.to_owned(), line, problem }
         };
         let (format, mut lines) = recognised(&text, &room, &mut notes).map_err(refused)?;
-        if let Some(session) = session {
-            lines = several::of_session(lines, session);
-        }
-        let found = if format == Format::ClaudeCode { several::sessions(&lines).len() } else { 1 };
-        if found != 1 {
-            let problem = format!(
-                "begins a file of {found} sessions, and `#SESSION` behind its name says none of them"
-            );
-            return Err(refused(Refused::new((1, problem))));
+        let problem = if format == Format::ClaudeCode {
+            if let Some(session) = session {
+                lines = several::of_session(lines, session);
+            }
+            let found = several::sessions(&lines).len();
+            let is_missing = session.is_some() && found == 0;
+            (found > 1 || is_missing).then(|| {
+                (1, format!("begins a file of {found} sessions, and `#SESSION` behind its name says none of them"))
+            })
+        } else {
+            heads::of_another(format, &lines, session)
+        };
+        if let Some(problem) = problem {
+            return Err(refused(Refused::new(problem)));
         }
         let parts = match format {
             Format::Neutral => neutral::read(lines, &mut notes),

@@ -8,6 +8,7 @@
 
 pub(super) mod blocks;
 mod chain;
+mod responses;
 pub(super) mod several;
 
 use std::collections::HashSet;
@@ -45,7 +46,8 @@ pub(super) fn knows(line: &Line<'_>) -> bool {
 pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
     let session_id = lines.iter().find_map(|line| line.text_at("sessionId")).map(str::to_owned);
     let cwd = lines.iter().find_map(|line| line.text_at("cwd")).map(str::to_owned);
-    let entries = entries_of(lines, notes);
+    let mut entries = entries_of(lines, notes);
+    responses::tell_apart(&mut entries);
     let on = chain::on_path(&entries, notes);
     let mut session = Session::default();
     for (entry, on) in entries.iter().zip(&on) {
@@ -90,6 +92,9 @@ fn entries_of<'a>(lines: Vec<Line<'a>>, notes: &mut Notes) -> Vec<Line<'a>> {
     for line in lines {
         let id = line.text_at("uuid").map(str::to_owned);
         if !(id.is_some() || is_message(&line)) {
+            if line.text_at("role").is_some() {
+                notes.count_at("messages of another program left out", line.number);
+            }
             continue;
         }
         if line.flag("isSidechain") && !own_file {

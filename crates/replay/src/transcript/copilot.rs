@@ -3,7 +3,7 @@
 //! installs; these rules come from that file and from recorded sessions.
 //!
 //! Events are in order, because going back removes them from the file. Events with an `agentId`
-//! belong to a sub-agent and are left out. Must not apply compactions or truncations: replay
+//! or a `parentToolCallId` belong to a sub-agent and are left out. Must not apply compactions or truncations: replay
 //! decides itself what later calls see.
 
 use std::collections::HashMap;
@@ -69,7 +69,8 @@ pub(super) fn read(lines: &[Line<'_>], notes: &mut Notes) -> Parts {
             continue;
         };
         session.now = line.object.get("timestamp").and_then(time_of).or(session.now);
-        if line.object.contains_key("agentId") {
+        // Older ones say it by the call that began the sub-agent.
+        if line.object.contains_key("agentId") || text(data, "parentToolCallId").is_some() {
             if kind.ends_with(".message") {
                 notes.count("messages of sub-agents left out");
             }

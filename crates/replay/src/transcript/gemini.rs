@@ -99,10 +99,9 @@ fn user(
 ) -> Vec<Message> {
     let Some(content) = record.object.get("content") else { return Vec::new() };
     let mut messages = results_of(content, time, notes);
-    let has_results = !messages.is_empty();
     messages.retain(|result| !result.answers().is_some_and(|id| answered.contains(id)));
-    let blocks = if has_results { Vec::new() } else { blocks_of(content, notes) };
-    let text = text_of(content);
+    let said = content::said_before_results(content);
+    let (blocks, text) = (blocks_of(&said, notes), text_of(&said));
     if !blocks.is_empty() && !is_repeated(&text) {
         let meta = if record.is_summary {
             Some(COMPACTION_SUMMARY)

@@ -2,6 +2,8 @@
 //!
 //! Must not know a session file format.
 
+use std::ops::Range;
+
 use serde_json::{Map, Value, json};
 
 use super::Counts;
@@ -13,6 +15,12 @@ pub(super) const INJECTED: &str = "injected";
 
 /// `meta` of a user message that is the summary of the agent's own compaction.
 pub(super) const COMPACTION_SUMMARY: &str = "compaction_summary";
+
+/// Numbers that are seconds: in ms they would be days after 1970.
+const SECONDS: Range<f64> = 1e9..1e11;
+
+/// No time in ms is that large: it is of the year 5138.
+const LATEST: f64 = 1e14;
 
 const ASSISTANT: &str = "assistant";
 const TOOL_RESULT: &str = "toolResult";
@@ -97,6 +105,9 @@ impl Message {
             for _ in blocks.len()..before {
                 notes.count("blocks of unknown shape left out");
                 changed = true;
+            }
+            for _ in blocks.iter().filter(|block| !is_known(block)) {
+                notes.count("blocks of an unknown type, of which nothing is counted");
             }
         } else if !content.is_string() {
             return None;
@@ -216,17 +227,23 @@ pub(super) fn timed(mut messages: Vec<Message>, notes: &mut Notes) -> Vec<Messag
     messages
 }
 
-/// A time in ms: a number of ms, or RFC 3339.
+/// A time in ms, from RFC 3339 or a number of seconds, ms, µs or ns: which, its size tells. `None`
+/// if it is none of these.
 pub(super) fn time_of(value: &Value) -> Option<i64> {
     if let Some(text) = value.as_str() {
         return Timestamp::parse(text).map(|time| time.0);
     }
-    // Fractions of a millisecond do not matter; the cast saturates.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "saturates, and times are far from the ends"
-    )]
-    value.as_i64().or_else(|| value.as_f64().map(|ms| ms as i64))
+    let mut ms = value.as_f64()?;
+    if SECONDS.contains(&ms) {
+        ms *= 1e3;
+    }
+    for _ in ["µs", "ns"] {
+        if ms >= LATEST {
+            ms /= 1e3;
+        }
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "fractions of a millisecond do not matter")]
+    (ms.abs() < LATEST).then_some(ms as i64)
 }
 
 /// The answers among messages, and their calls.
@@ -285,6 +302,12 @@ pub(super) fn tool_of(block: &Value) -> Option<&str> {
 /// The ID of a call block; `None` for other blocks.
 fn call_of(block: &Value) -> Option<&str> {
     (block.get("type")?.as_str()? == "toolCall").then(|| block.get("id")?.as_str())?
+}
+
+/// Whether a block is of a type that a message of pi-ai has.
+fn is_known(block: &Value) -> bool {
+    let kind = block.get("type").and_then(Value::as_str);
+    matches!(kind, Some("text" | "thinking" | "image" | "toolCall"))
 }
 
 /// Whether a block is usable: it has a type, and a call has an ID and a name.

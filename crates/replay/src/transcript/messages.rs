@@ -5,7 +5,7 @@
 //! A file is such a list only if every line is a message and every part of it is known. Must not
 //! guess: what else is in a file would be missing from its requests.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Map, Value, json};
 
@@ -39,9 +39,6 @@ const SHARED_BLOCKS: [&str; 3] = ["text", "thinking", "image"];
 /// Keys of the list in an object around one: requests of Messages and of Chat Completions, of the
 /// Responses API, and the first rollouts of Codex.
 const LISTS: [&str; 3] = ["messages", "input", "items"];
-
-/// Times below this are in seconds.
-const SECONDS: f64 = 1e11;
 
 /// What a file of messages is, by the marks on its lines; `None` if it is not a list of messages.
 ///
@@ -135,9 +132,12 @@ impl Marks {
         let has = |key: &str| line.object.contains_key(key);
         self.is_timed |= line.object.get("timestamp").is_some_and(Value::is_number);
         self.pi += u64::from(role == "toolResult");
-        self.anthropic += u64::from(has("stop_reason"));
+        let counts =
+            |key: &str| line.object_at("usage").is_some_and(|usage| usage.contains_key(key));
+        self.anthropic += u64::from(has("stop_reason") || counts("input_tokens"));
         let is_openai = ["tool_calls", "tool_call_id", "function_call"].iter().any(|key| has(key))
-            || ["tool", "function"].contains(&role);
+            || ["tool", "function"].contains(&role)
+            || counts("prompt_tokens");
         self.openai += u64::from(is_openai);
         let strange = if !ROLES.contains(&role) {
             Some(format!("has the role `{role}`, which no list of messages has"))
@@ -202,8 +202,10 @@ struct List {
     messages: Vec<Message>,
     /// The response that the next line may continue, if it has the same ID.
     open: Option<String>,
-    /// The IDs that calls without one got, by the name of the function.
-    made: HashMap<String, String>,
+    /// The IDs that calls without one got and that have no result yet, by the name of the function.
+    made: HashMap<String, VecDeque<String>>,
+    /// Number of calls without an ID.
+    unnamed: u64,
 }
 
 impl List {
@@ -211,17 +213,17 @@ impl List {
         let text = |key: &str| object.get(key).and_then(Value::as_str);
         let time = ["timestamp", "created_at", "created", "ts"]
             .iter()
-            .find_map(|key| object.get(*key).and_then(moment));
+            .find_map(|key| object.get(*key).and_then(time_of));
         let content = object.get("content").unwrap_or(&Value::Null);
         match text("role") {
             Some("assistant") => return self.assistant(object, content, time, notes),
             Some("system" | "developer") => notes.count("system messages left out"),
             Some("tool" | "function") => {
-                let named = text("name").and_then(|name| self.made.get(name)).map(String::as_str);
-                match text("tool_call_id").or(named) {
+                let made = || self.made.get_mut(text("name")?)?.pop_front();
+                match text("tool_call_id").map(str::to_owned).or_else(made) {
                     Some(call) => {
                         let shown = user_blocks(content, notes);
-                        self.messages.push(Message::result(call, shown, false, time));
+                        self.messages.push(Message::result(&call, shown, false, time));
                     }
                     None => notes.count("results without a call left out"),
                 }
@@ -288,8 +290,9 @@ impl List {
         };
         let id = call.get("id").and_then(Value::as_str).map_or_else(
             || {
-                let made = format!("call_{}", self.messages.len());
-                self.made.insert(name.to_owned(), made.clone());
+                self.unnamed += 1;
+                let made = format!("call_{}", self.unnamed);
+                self.made.entry(name.to_owned()).or_default().push_back(made.clone());
                 made
             },
             str::to_owned,
@@ -352,17 +355,6 @@ fn user_blocks(content: &Value, notes: &mut Notes) -> Vec<Value> {
         }
     };
     given.iter().flat_map(block).collect()
-}
-
-/// A time in ms, also from one in seconds.
-fn moment(value: &Value) -> Option<i64> {
-    let seconds = value.as_f64().filter(|number| *number < SECONDS);
-    // Fractions of a millisecond do not matter; the cast saturates.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "saturates, and times are far from the ends"
-    )]
-    seconds.map(|seconds| (seconds * 1e3) as i64).or_else(|| time_of(value))
 }
 
 /// The counts of a response, in the names of either provider.

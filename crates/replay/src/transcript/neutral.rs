@@ -16,14 +16,15 @@ use super::{Counts, Parts};
 /// from those of other lists.
 pub(super) fn knows(line: &Line<'_>) -> bool {
     let has = |key: &str| line.object.contains_key(key);
-    !has("type") && !has("items") && line.object_at("session").is_some()
+    let is_head = !["type", "items", "messages", "role"].into_iter().any(has);
+    is_head && line.object_at("session").is_some()
 }
 
 /// Reads the lines of a file.
 pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
     let (mut parts, mut held) = (Parts::default(), Counts::default());
     for line in lines {
-        if let Some(session) = line.object_at("session") {
+        if let Some(session) = line.object_at("session").filter(|_| knows(&line)) {
             let text = |key: &str| session.get(key).and_then(Value::as_str).map(str::to_owned);
             (parts.session_id, parts.cwd) = (text("id"), text("cwd"));
             let tools = session.get("tools").and_then(Value::as_object).into_iter().flatten();

@@ -145,7 +145,18 @@ pub(super) fn message_of(mut entry: Line<'_>, notes: &mut Notes) -> Option<Messa
             notes.count("context edits not applied");
             None
         }
-        _ => None,
+        "model_change"
+        | "thinking_level_change"
+        | "active_tools_change"
+        | "label"
+        | "session_info"
+        | "custom"
+        | "reset"
+        | "leaf" => None,
+        _ => {
+            notes.count_at("entries of an unknown type left out", entry.number);
+            None
+        }
     }
 }
 

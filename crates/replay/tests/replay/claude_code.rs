@@ -266,6 +266,30 @@ fn attachments_are_messages_where_the_model_saw_them() {
 }
 
 #[test]
+fn responses_of_one_id_are_told_apart_by_what_they_sent() {
+    for id in [json!("relay"), json!(""), Value::Null] {
+        let mut claude = Claude(Vec::new());
+        claude.user("u", "", "Go.");
+        let mut last = "u".to_owned();
+        for at in 1..=5 {
+            let (thought, call) = (format!("a{at}"), format!("b{at}"));
+            claude.say(&thought, &last, 1_000 * at, "I look.");
+            claude.call(&call, &thought, 1_000 * at, &format!("c{at}"));
+            last = format!("r{at}");
+            claude.result(&last, &call, &format!("c{at}"));
+        }
+        for line in &mut claude.0 {
+            if line["type"] == "assistant" {
+                line["message"]["id"] = id.clone();
+            }
+        }
+        let read = read(&lines(&claude.0));
+        assert_eq!((read.held, read.read), (counts(5, 5), counts(5, 5)), "{id}");
+        assert_eq!(gist(&read).len(), 11, "{id}");
+    }
+}
+
+#[test]
 fn several_sessions_in_one_file_are_several() {
     let mut both = Claude(Vec::new());
     both.user("u1", "", "One.").call("a1", "u1", 0, "t1").result("r1", "a1", "t1");

@@ -125,7 +125,7 @@ fn a_list_of_openai_messages_is_read_as_one() {
             "assistant: (Hm.) c1:bash{\"command\":\"ls\"} c2:bash{\"input\":\"not JSON\"}",
             "result: a",
             "result: b",
-            "assistant: call_5:old{}",
+            "assistant: call_1:old{}",
             "result: c",
             "assistant: Done.",
         ]
@@ -564,4 +564,121 @@ fn what_the_provider_runs_is_said_and_documents_are_texts() {
     ]));
     assert_eq!(gist(&items), ["user: Ask.", "assistant: m:ask{}", "result: a", "assistant: Done."]);
     assert_eq!(items.notes[0], "calls of the provider's own tools left out: 2");
+}
+
+#[test]
+fn a_second_session_in_a_file_is_refused_with_its_line() {
+    let said = |role: &str, text: &str| json!({ "role": role, "content": text });
+    let codex = |id: &str| json!({ "type": "session_meta", "payload": { "id": id } });
+    let item = json!({ "type": "response_item", "payload": { "type": "message", "role": "user",
+        "content": [{ "type": "input_text", "text": "Go." }] } });
+    let open_code = |id: &str| json!({ "info": { "id": id, "directory": "/w" }, "messages": [] });
+    let gemini = |id: &str| json!({ "sessionId": id, "projectHash": "p", "messages": [] });
+    let copilot = |id: &str| {
+        json!({ "type": "session.start", "id": "e", "parentId": null,
+        "timestamp": "2026-07-01T10:00:00Z", "data": { "sessionId": id } })
+    };
+    let neutral = |id: &str| json!({ "session": { "id": id } });
+    for (second, text) in [
+        (3, lines(&[codex("a"), item.clone(), codex("b"), item.clone()])),
+        (2, lines(&[open_code("ses_a"), open_code("ses_b")])),
+        (2, lines(&[gemini("a"), gemini("b")])),
+        (2, lines(&[copilot("a"), copilot("b")])),
+        (3, lines(&[neutral("a"), said("user", "Go."), neutral("b")])),
+    ] {
+        let problem = refused(&text);
+        assert!(problem.starts_with(&format!("line {second} of ")), "{problem}");
+        assert!(problem.contains("b`: each needs a file of its own"), "{problem}");
+    }
+    let fork = read(&lines(&[codex("b"), codex("a"), item]));
+    assert_eq!((fork.session_id.as_deref(), fork.forked_from.as_deref()), (Some("b"), Some("a")));
+}
+
+#[test]
+fn a_session_behind_the_name_must_be_that_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.jsonl");
+    let text =
+        lines(&[json!({ "session": { "id": "a" } }), json!({ "role": "user", "content": "Go." })]);
+    std::fs::write(&file, text).unwrap();
+    let of = |id: &str| Transcript::read(Path::new(&format!("{}#{id}", file.display())));
+    assert_eq!(gist(&of("a").unwrap()), ["user: Go."]);
+    let problem = of("b").unwrap_err().to_string();
+    assert!(problem.ends_with("begins the session `a`, and not `b`"), "{problem}");
+}
+
+#[test]
+fn times_in_any_unit_are_the_same_and_usage_stays() {
+    let ms = 1_780_000_000_000_i64;
+    for time in [json!(ms / 1_000), json!(ms), json!(ms * 1_000), json!(ms * 1_000_000)] {
+        let read = read(&lines(&[
+            json!({ "role": "user", "content": "Go.", "timestamp": time }),
+            json!({ "role": "assistant", "content": "Done.", "timestamp": time,
+                "usage": { "prompt_tokens": 30, "completion_tokens": 2 } }),
+        ]));
+        let answer: Value = serde_json::from_str(&read.messages[1]).unwrap();
+        assert_eq!((&answer["timestamp"], &answer["usage"]["input"]), (&json!(ms), &json!(30)));
+    }
+    let read = read(&lines(&[json!({ "role": "user", "content": "Go.", "timestamp": 1e300 })]));
+    let first: Value = serde_json::from_str(&read.messages[0]).unwrap();
+    assert_eq!(first["timestamp"], 0);
+}
+
+#[test]
+fn what_is_typed_while_gemini_runs_tools_is_kept() {
+    let response =
+        json!({ "functionResponse": { "id": "c", "name": "ls", "response": { "output": "a" } } });
+    let record = |kind: &str, id: &str, content: Value| json!({ "id": id, "type": kind, "content": content });
+    let mut called = record("gemini", "2", json!(""));
+    called["toolCalls"] =
+        json!([{ "id": "c", "name": "ls", "args": {}, "status": "success", "result": [response] }]);
+    let read = read(&lines(&[
+        json!({ "sessionId": "s", "projectHash": "p" }),
+        record("user", "1", json!([{ "text": "Go." }])),
+        called,
+        record("user", "3", json!([{ "text": "Not there." }, response])),
+        record("gemini", "4", json!("Done.")),
+    ]));
+    let expected =
+        ["user: Go.", "assistant: c:ls{}", "result: a", "user: Not there.", "assistant: Done."];
+    assert_eq!(gist(&read), expected);
+}
+
+#[test]
+fn sub_agents_of_older_copilots_are_left_out() {
+    let event = |kind: &str, data: Value| {
+        json!({ "type": kind, "id": "e", "parentId": null,
+        "timestamp": "2026-07-01T10:00:00Z", "data": data })
+    };
+    let read = read(&lines(&[
+        event("session.start", json!({ "sessionId": "s" })),
+        event("user.message", json!({ "content": "Go." })),
+        event(
+            "assistant.message",
+            json!({ "messageId": "1", "content": "Inner.", "parentToolCallId": "t" }),
+        ),
+        event("assistant.message", json!({ "messageId": "2", "content": "Done." })),
+    ]));
+    assert_eq!(gist(&read), ["user: Go.", "assistant: Done."]);
+    assert_eq!(read.notes, ["messages of sub-agents left out: 1"]);
+}
+
+#[test]
+fn what_stands_behind_a_head_of_another_form_is_named() {
+    let talk = [
+        json!({ "role": "user", "content": "Go." }),
+        json!({ "role": "assistant", "content": "Done." }),
+    ];
+    let session = json!({ "id": "s", "cwd": "/w" });
+    let each = talk.clone().map(|mut message| {
+        message["session"] = session.clone();
+        message
+    });
+    for text in [lines(&each), json!({ "session": session, "messages": talk }).to_string()] {
+        assert_eq!(gist(&read(&text)), ["user: Go.", "assistant: Done."], "{text}");
+    }
+    let pi =
+        json!({ "type": "session", "id": "s", "timestamp": "2026-07-01T10:00:00Z", "cwd": "/w" });
+    let read = read(&lines(&[pi, talk[0].clone(), talk[1].clone()]));
+    assert_eq!(read.notes, ["entries of an unknown type left out: 2 (first at line 2)"]);
 }

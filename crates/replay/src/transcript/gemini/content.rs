@@ -97,6 +97,15 @@ pub(in crate::transcript) fn results_of(
     results.collect()
 }
 
+/// What a user's content says before its results, if it has any: a person may type while tools run.
+pub(super) fn said_before_results(content: &Value) -> Value {
+    let is_result = |part: &&Value| part.get("functionResponse").is_some();
+    if !parts_of(content).any(|part| is_result(&part)) {
+        return content.clone();
+    }
+    parts_of(content).take_while(|part| !is_result(part)).cloned().collect()
+}
+
 /// A tool's answer, as blocks.
 fn shown(result: &Value, notes: &mut Notes) -> Vec<Value> {
     if let Value::String(text) = result {
