@@ -7,7 +7,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 #[cfg(unix)]
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,12 @@ use base::error::{Error, Result};
 
 /// How the name of a temporary file ends.
 const TEMPORARY_END: &str = ".new";
+
+/// How a database of SQLite begins. Source: its file format, section 1.3.
+const SQLITE: &[u8] = b"SQLite format 3\0";
+
+/// How the names of a store's other files end; the first is there while the store is in use.
+const LOGS: [&str; 4] = ["-wal", "-shm", "-journal", "-ack"];
 
 /// A file that is being written. If it is dropped before it is finished, the old file stays.
 #[derive(Debug)]
@@ -51,10 +57,27 @@ impl Output {
     /// target stays as it is.
     ///
     /// # Errors
-    /// `NOT_PRIVATE` for a file of another user; `FILE` if the path is a FIFO, a socket, a folder
-    /// or a disk, or the file cannot be made.
+    /// `NOT_PRIVATE` for a file of another user; `FILE` if the path is a FIFO, a socket, a folder,
+    /// a disk or a database or one of its logs, or the file cannot be made.
     pub fn create(path: &Path) -> Result<Self> {
+        Self::create_over(path, is_database(path))
+    }
+
+    /// As [`Self::create`], for a database: it replaces another one, unless that is in use.
+    ///
+    /// # Errors
+    /// As [`Self::create`].
+    pub fn create_database(path: &Path) -> Result<Self> {
+        let is_in_use = with_end(path, LOGS[0]).exists();
+        Self::create_over(path, is_in_use && is_database(path))
+    }
+
+    fn create_over(path: &Path, is_taken: bool) -> Result<Self> {
         let fail = |source| Error::File { act: "create", path: path.to_owned(), source };
+        if is_taken || is_log(path) {
+            let problem = "it is a database, or belongs to one";
+            return Err(fail(io::Error::new(ErrorKind::AlreadyExists, problem)));
+        }
         match fs::symlink_metadata(path) {
             _ if is_descriptor(path) => Self::in_place(path).map_err(fail),
             Ok(found) if private::is_character_device(&found) => Self::in_place(path).map_err(fail),
@@ -174,6 +197,29 @@ fn is_descriptor(path: &Path) -> bool {
         || (folder == Path::new("/dev") && ["stdout", "stderr"].contains(&name))
 }
 
+/// Whether a regular file is a database of SQLite, such as a store. A link to one is replaced.
+fn is_database(path: &Path) -> bool {
+    let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
+    let begins = || {
+        let mut start = Vec::new();
+        File::open(path)?.take(SQLITE.len() as u64).read_to_end(&mut start)?;
+        io::Result::Ok(start == SQLITE)
+    };
+    is_file && begins().unwrap_or(false)
+}
+
+/// Whether a name is that of a file beside a database, which holds what was written last.
+fn is_log(path: &Path) -> bool {
+    let name = path.as_os_str().to_str().unwrap_or_default();
+    LOGS.iter().any(|log| name.strip_suffix(log).is_some_and(|name| is_database(Path::new(name))))
+}
+
+fn with_end(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    PathBuf::from(name)
+}
+
 enum Refusal {
     OfAnother,
     NoFile(&'static str),
@@ -211,6 +257,21 @@ mod tests {
             entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
+    }
+
+    #[test]
+    fn a_database_is_replaced_by_one_alone_and_only_if_unused() {
+        let folder = folder();
+        let [store, log] =
+            ["store.sqlite", "store.sqlite-wal"].map(|name| folder.path().join(name));
+        fs::write(&store, [SQLITE, b"and more"].concat()).unwrap();
+        assert!(Output::create(&store).is_err() && Output::create(&log).is_err());
+        Output::create_database(&store).unwrap();
+        fs::write(&log, "").unwrap();
+        assert!(Output::create_database(&store).is_err() && Output::create_database(&log).is_err());
+        fs::write(&store, "no database").unwrap();
+        Output::create(&store).unwrap();
+        assert_eq!(names(folder.path()), ["store.sqlite", "store.sqlite-wal"]);
     }
 
     #[test]

@@ -30,10 +30,10 @@ impl Store {
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for what is not a place for a file, such as standard output; `NOT_PRIVATE`,
-    /// `FILE`; `NO_SPACE`; `STORE_CORRUPT` if the store, and so the copy, is damaged.
+    /// `FILE`, also for a store that is in use, such as this one; `NO_SPACE`; `STORE_CORRUPT` if the store, and so the copy, is damaged.
     pub fn backup(&self, path: &Path) -> Result<Backup> {
         let upkeep = self.upkeep("`backup`")?;
-        let output = Output::create(path)?;
+        let output = Output::create_database(path)?;
         let beside = output.path_beside();
         let beside = beside.ok_or_else(|| Error::argument("path", "must be the name of a file"))?;
         let backup = upkeep.backup(&beside)?;
