@@ -177,9 +177,12 @@ pub fn within_ends(text: &str) -> Option<(usize, usize)> {
     Some((start, end.unwrap_or(text.len())))
 }
 
-/// The marks in an output that may stand for its missing middle.
+/// The marks in an output that may stand for its missing middle: hosts show text on both sides.
 pub fn missing_middles(text: &str) -> impl Iterator<Item = Range<usize>> {
-    MIDDLE.find_iter(text).map(|found| found.range())
+    let is_between = move |missing: &Range<usize>| {
+        !text[..missing.start].trim().is_empty() && !text[missing.end..].trim().is_empty()
+    };
+    MIDDLE.find_iter(text).map(|found| found.range()).filter(is_between)
 }
 
 /// An output before the notice by which a host says at its end which part it shows.
@@ -335,7 +338,11 @@ mod tests {
             let part = ToldPart::Ends { of: 500, above: 3, line: 6, behind: 2 };
             assert_eq!(told_part(&ends), Some(part), "{middle}");
         }
-        assert_eq!(told_part(&format!("{head}a\nb")), None);
+        for nothing in
+            ["a\nb", "…9 tokens truncated…", "a…9 tokens truncated…\n", "\n…9 chars truncated…b"]
+        {
+            assert_eq!(told_part(&format!("{head}{nothing}")), None, "{nothing}");
+        }
         for (notice, file) in [
             ("[Showing lines 1-2 of 9. Full output: /tmp/a b.log]", Some("/tmp/a b.log")),
             (

@@ -16,6 +16,10 @@ use context::host::HostMessage;
 use session::{Cut, Gap, LineRange};
 use source::FileState;
 
+/// Least bytes of the end of a file that prove it to be the whole of an output. Hosts show 50 KB or
+/// 2,000 lines of what they cut.
+const PROOF_BYTES: usize = 1_000;
+
 impl Ingest<'_> {
     /// The full output of a call, to be stored besides the shown part, and which part was shown.
     /// The field `full_output` says where it was and how long it is. If it is not stored,
@@ -23,18 +27,21 @@ impl Ingest<'_> {
     /// not part of it, since another extension may have removed something.
     pub(super) fn full_output(
         &self,
+        call: Call<'_>,
         message: &HostMessage,
         fields: &mut Map<String, Value>,
     ) -> Option<(String, Cut)> {
         let named = message.details.get("fullOutputPath").and_then(Value::as_str);
-        let text = message.text();
-        let path = Path::new(named.or_else(|| file_told(&text))?);
+        let shown = message.text();
+        let may_tell = self.may_tell_file(call, message);
+        let told = Some(&*shown).filter(|_| may_tell && named.is_none()).and_then(file_told);
+        let path = Path::new(named.or(told)?);
         let limit = self.options.settings.max_output_bytes;
         let (whole, size, missing) = match self.workspace.disk.read_host_file(path, limit)? {
             FileState::Text { text, .. } => {
                 let size = text.len() as u64;
-                let cut = cut_of(&text, &message.text(), &path.to_string_lossy());
-                match cut.filter(|cut| named.is_some() || is_as_told(cut, &message.text())) {
+                let cut = cut_of(&text, &shown, &path.to_string_lossy());
+                match cut.filter(|cut| named.is_some() || is_proven(&text, cut, &shown)) {
                     Some(cut) => (Some((text, cut)), Some(size), None),
                     None => (None, Some(size), Some("differs")),
                 }
@@ -53,26 +60,38 @@ impl Ingest<'_> {
         fields.insert(FULL_OUTPUT.into(), Value::Object(told));
         whole
     }
+
+    /// Whether the text of a result may name the file of the whole. Hosts do so in the text alone
+    /// where a command failed. A program can print such words too, and must not reach with them
+    /// what its sandbox or a confined session keeps from it.
+    fn may_tell_file(&self, call: Call<'_>, message: &HostMessage) -> bool {
+        message.is_error
+            && matches!(call.kind(), ToolKind::Shell(_))
+            && self.workspace.disk.is_here()
+            && !self.journal.state().is_confined()
+    }
 }
 
-/// The file of the whole where the host says so in the text alone, as it does with an error. A
-/// program can print such words too: then the file must be a temporary one.
+/// The file of the whole as the text names it, which is a temporary one.
 fn file_told(text: &str) -> Option<&str> {
     told_part(text)?;
     told_file(text).filter(|path| is_temporary(Path::new(path)))
 }
 
-/// Whether a part of the whole is the one that the host says it shows.
-fn is_as_told(cut: &Cut, shown: &str) -> bool {
+/// Whether a file that the text alone names is the whole: the lines that the text says it shows are
+/// the end of it, and are too many to be guessed. Without the middle no host shows an output whose
+/// file only the text names.
+fn is_proven(whole: &str, cut: &Cut, shown: &str) -> bool {
+    let end = before_notice(shown).trim();
     let lines = cut.lines - u64::from(cut.ends_line);
-    match told_part(shown) {
+    let is_as_told = match told_part(shown) {
         Some(ToldPart::Lines { first, last, of }) => {
-            lines == of && cut.shown == Some(LineRange { first, last })
+            last == of && lines == of && cut.shown == Some(LineRange { first, last })
         }
         Some(ToldPart::EndOfLast { of }) => lines == of && cut.before + 1 == of,
-        Some(ToldPart::Ends { of, .. }) => lines == of && cut.gap.is_some(),
-        None => false,
-    }
+        Some(ToldPart::Ends { .. }) | None => false,
+    };
+    is_as_told && end.len() >= PROOF_BYTES && whole.trim_end().ends_with(end)
 }
 
 /// Which part of the output of a call was shown, as far as the host says so in the text itself. A
@@ -233,7 +252,14 @@ mod tests {
             cut_of(own, &shown, "/tmp/x.txt").unwrap().gap,
             Some(Gap { above: 3, line: 5, resumes: 2 })
         );
-        for wrong in ["line 1\nline 3", "line 1…8 chars truncated…line 100", ""] {
+        for wrong in [
+            "line 1\nline 3",
+            "line 1…8 chars truncated…line 100",
+            "…8 chars truncated…\nline 100\n",
+            "line 1\n…8 chars truncated…",
+            "…8 chars truncated…",
+            "",
+        ] {
             assert_eq!(cut(&format!("{head}{wrong}{notice}")), None, "{wrong}");
         }
         assert_eq!(cut("Total output lines: 3\n\n[Full output: x]"), None);

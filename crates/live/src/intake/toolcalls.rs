@@ -84,12 +84,13 @@ impl Ingest<'_> {
             fields.insert("brief".into(), json!(shown_brief(&brief)));
         }
         let mut additional = images(message);
-        let cut = match self.full_output(message, &mut fields) {
+        let asked = Call::new(&call.tool, &call.args);
+        let cut = match self.full_output(asked, message, &mut fields) {
             Some((whole, cut)) => {
                 additional.insert(FULL_OUTPUT.to_owned(), whole);
                 Some(cut)
             }
-            None => told_cut(Call::new(&call.tool, &call.args), message),
+            None => told_cut(asked, message),
         };
         fact.cut = cut.filter(|_| fact.shows == Shows::Own);
         let id = self.toolcall_id(call, time, &mut fields)?;

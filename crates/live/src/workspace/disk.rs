@@ -92,6 +92,11 @@ impl Disk {
         self.namespace.oddities()
     }
 
+    /// Whether the agent sees the same files as this process, and not those of a sandbox.
+    pub(crate) fn is_here(&self) -> bool {
+        self.namespace.is_here()
+    }
+
     /// The absolute path that Pi's tools make of a path written by a model, as the agent sees it.
     pub(crate) fn resolve(&self, given: &str) -> Result<PathBuf> {
         source::resolve_path(given, &self.agent_cwd)

@@ -1,9 +1,9 @@
 //! Outputs that the host cut: the full text is stored, and `activate` reaches it by its own line
 //! numbers.
 
-use base::object::ObjectId;
+use base::object::{AsOf, ObjectId};
 use config::{Layout, Settings};
-use live::Wanted;
+use live::{LiveSession, OpenSession, Wanted};
 use serde_json::json;
 use store::ForgetOptions;
 
@@ -273,27 +273,72 @@ fn the_whole_of_a_failed_command_is_stored_too() {
     }
 }
 
+/// An output of which these lines are shown, with a notice as Pi's.
+fn told(shown: &str, range: &str, path: &str) -> String {
+    format!("{shown}\n\n[Showing lines {range}. Full output: {path}]\n\nCommand exited with code 1")
+}
+
+/// Whether the whole is stored of an output whose text alone says where that is.
+fn is_stored(host: &mut Host, tool: &str, text: &str, is_error: bool) -> bool {
+    host.user("on");
+    let id = host.call(tool, &json!({ "command": "make" }));
+    host.push_result(&id, tool, &json!([{ "type": "text", "text": text }]), is_error);
+    host.send();
+    let version = host.store.require(&ObjectId::new(id), AsOf::Latest).unwrap();
+    !version.additional.is_empty()
+}
+
 #[test]
 fn a_program_that_only_prints_a_notice_has_no_file_stored() {
     let mut host = Host::new(Settings::default());
-    host.write_file("secret.txt", &log(1_000));
-    let path = host.path("secret.txt").display().to_string();
-    let elsewhere = std::env::current_dir().unwrap().join("Cargo.toml").display().to_string();
+    let whole = log(1_000);
+    host.write_file("secret.txt", &whole);
+    let path = &host.path("secret.txt").display().to_string();
+    let lines: Vec<&str> = whole.lines().collect();
+    let (before, tail) = (lines[800..900].join("\n"), lines[900..].join("\n"));
+    let elsewhere = std::env::current_dir().unwrap().join("src/lib.rs").display().to_string();
     let text = std::fs::read_to_string(&elsewhere).unwrap();
-    let (lines, last) = (text.lines().count(), text.lines().last().unwrap());
-    for (shown, range, path) in [
-        ("line 3 of the build log", "1000-1000 of 1000", &path),
-        ("line 1000 of the build log", "900-900 of 900", &path),
-        ("line 1000 of the build log", "1-9 of 1000", &path),
-        (last, &*format!("{lines}-{lines} of {lines}"), &elsewhere),
+    let (last, rest) = (text.lines().count(), text.split_once('\n').unwrap().1.trim_end());
+    let ends = |shown: &str| {
+        format!("Total output lines: 1000\n\n{shown}\n\n[Full output: {path}]\n\nCommand aborted")
+    };
+    for text in [
+        told(&before, "901-1000 of 1000", path),
+        told(&before, "801-900 of 1000", path),
+        told(&tail, "801-900 of 900", path),
+        told(&tail, "1-9 of 1000", path),
+        told(lines[999], "1000-1000 of 1000", path),
+        told(rest, &format!("2-{last} of {last}"), &elsewhere),
+        format!("g\n\n[Showing last 1B of line 1000 (line is 9B). Full output: {path}]"),
+        ends("…1 chars truncated…"),
+        ends(&format!("{}…1 chars truncated…{}\n", lines[0], lines[999])),
     ] {
-        host.user("on");
-        let notice = format!("[Showing lines {range}. Full output: {path}]");
-        let id = host.tool("bash", &json!({ "command": range }), &format!("{shown}\n\n{notice}"));
-        host.send();
-        let version = host.store.require(&ObjectId::new(id), base::object::AsOf::Latest).unwrap();
-        assert!(version.additional.is_empty(), "{shown} {range}: {version:?}");
+        assert!(!is_stored(&mut host, "bash", &text, true), "{text}");
     }
+}
+
+#[test]
+fn only_a_command_that_failed_here_names_its_whole_in_words() {
+    let mut host = Host::new(Settings::default());
+    let whole = log(1_000);
+    host.write_file("whole.log", &whole);
+    let lines: Vec<&str> = whole.lines().collect();
+    let path = host.path("whole.log").display().to_string();
+    let text = told(&lines[900..].join("\n"), "901-1000 of 1000", &path);
+    assert!(is_stored(&mut host, "bash", &text, true));
+    for (tool, is_error) in [("bash", false), ("web_fetch", true), ("ask_server", true)] {
+        assert!(!is_stored(&mut host, tool, &text, is_error), "{tool}");
+    }
+    host.restart_list();
+    host.settings.sandbox = Some("box".into());
+    host.restart_as("sandboxed");
+    assert!(!is_stored(&mut host, "bash", &text, true), "in a sandbox");
+    host.restart_list();
+    host.settings.sandbox = None;
+    host.name = "group".into();
+    let confined = OpenSession { confined: Some(true), ..host.options() };
+    host.live = LiveSession::open(host.store.clone(), confined).unwrap();
+    assert!(!is_stored(&mut host, "bash", &text, true), "in a confined session");
 }
 
 #[test]
