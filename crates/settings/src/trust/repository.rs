@@ -3,7 +3,9 @@
 //! nothing. Must not decide what follows from them.
 
 use files::looks;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,18 +20,26 @@ const MAX_INDEX_BYTES: u64 = 256 << 20;
 pub(super) struct Identity {
     /// User ID of the folder's owner; 0 where the system has none.
     owner: u32,
-    /// The origin of the repository: the URL of its remote `origin`.
+    /// The origin of the repository whose root the folder is: the URL of its remote `origin`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     origin: Option<String>,
     /// The folder's inode number; 0 where the system has none.
     inode: u64,
+    /// When the folder was made, in nanoseconds since 1970, if that is known: a filesystem gives the
+    /// number of a folder that is gone to the next one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    born: Option<i64>,
 }
 
 impl Identity {
     /// What is at a real path now.
     pub(super) fn of(project: &Path) -> Self {
-        let (owner, inode) = looks::metadata(project).map_or((0, 0), |found| owner_of(&found));
-        Self { owner, origin: origin_of(project), inode }
+        let found = looks::metadata(project).ok();
+        let (owner, inode) = found.as_ref().map_or((0, 0), owner_of);
+        let is_root = looks::symlink_metadata(&project.join(".git")).is_ok();
+        // A repository around the folder does not say what is in it.
+        let origin = origin_of(project).filter(|_| is_root);
+        Self { owner, origin, inode, born: found.as_ref().and_then(born_of) }
     }
 
     /// Whether the same thing is still there. A repository is identified by its origin, and a
@@ -37,23 +47,33 @@ impl Identity {
     /// be cloned anew.
     pub(super) fn is_still(&self, project: &Path) -> bool {
         let now = Self::of(project);
-        let is_same = match &self.origin {
-            Some(origin) => now.origin.as_ref() == Some(origin),
-            None => now.inode == self.inode,
+        // Answers of older versions have no time.
+        let is_same_age = self.born.zip(now.born).is_none_or(|(was, is)| was == is);
+        let is_same_folder = now.inode == self.inode && is_same_age;
+        let is_same = match (&self.origin, &now.origin) {
+            (Some(was), Some(is)) => was == is,
+            // Those of folders within a repository have its origin.
+            (Some(was), None) => is_same_folder && origin_of(project).as_ref() == Some(was),
+            (None, _) => is_same_folder,
         };
         is_same && now.owner == self.owner
     }
 }
 
+fn born_of(found: &Metadata) -> Option<i64> {
+    let age = found.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(age.as_nanos()).ok()
+}
+
 #[cfg(unix)]
-fn owner_of(found: &std::fs::Metadata) -> (u32, u64) {
+fn owner_of(found: &Metadata) -> (u32, u64) {
     use std::os::unix::fs::MetadataExt;
 
     (found.uid(), found.ino())
 }
 
 #[cfg(not(unix))]
-fn owner_of(_found: &std::fs::Metadata) -> (u32, u64) {
+fn owner_of(_found: &Metadata) -> (u32, u64) {
     (0, 0)
 }
 
@@ -171,8 +191,9 @@ pub fn main_checkout(folder: &Path) -> Option<PathBuf> {
     Some(main.components().chain(folder.strip_prefix(&root).ok()?.components()).collect())
 }
 
-fn origin_of(project: &Path) -> Option<String> {
-    let (_, git) = repository(project)?;
+/// The origin of the repository that a folder is in.
+fn origin_of(folder: &Path) -> Option<String> {
+    let (_, git) = repository(folder)?;
     let common = text_of(&git.join("commondir")).map(|text| git.join(text.trim()));
     let config = text_of(&common.unwrap_or(git).join("config"))?;
     let mut lines =

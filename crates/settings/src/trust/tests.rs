@@ -40,6 +40,22 @@ impl Desk {
         self.book().answer(&self.project(), trusted, NOW).unwrap();
     }
 
+    /// Changes the only answer.
+    fn change_answer(&self, change: impl Fn(&mut serde_json::Map<String, serde_json::Value>)) {
+        let file = self.folder.path().join("agent/palimpsest").join(TRUST_FILE);
+        let mut answers: serde_json::Value =
+            serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        let projects = answers["projects"].as_object_mut().unwrap();
+        change(projects.values_mut().next().unwrap().as_object_mut().unwrap());
+        fs::write(&file, answers.to_string()).unwrap();
+    }
+
+    /// Puts another project into the place of this one, which goes to `old`.
+    fn replace(&self) {
+        fs::rename(self.project(), self.folder.path().join("old")).unwrap();
+        self.write(".pi/memory/MEMORY.md", "- a\n");
+    }
+
     /// Makes the project a clone from somewhere.
     fn come_from(&self, url: &str) {
         self.write(".git/config", &format!("[core]\n\tbare = false\n[remote \"origin\"]\n\turl = {url}\n\tfetch = x\n[remote \"b\"]\n\turl = b\n"));
@@ -88,8 +104,7 @@ fn another_repository_at_the_path_is_asked_for_again() {
     desk.write(".pi/memory/MEMORY.md", "- a\n");
     desk.come_from("one");
     desk.answer(Some(true));
-    fs::rename(desk.project(), desk.folder.path().join("old")).unwrap();
-    desk.write(".pi/memory/MEMORY.md", "- a\n");
+    desk.replace();
     assert_eq!(desk.standing(), Standing::Changed, "no repository");
     fs::remove_dir_all(desk.project().join(".pi")).unwrap();
     assert_eq!(desk.standing(), Standing::Own, "there is nothing to ask about");
@@ -107,8 +122,42 @@ fn a_folder_may_gain_an_origin_but_not_be_replaced() {
     desk.answer(Some(true));
     desk.come_from("one");
     assert_eq!(desk.standing(), Standing::Trusted);
-    fs::rename(desk.project(), desk.folder.path().join("old")).unwrap();
+    desk.replace();
+    assert_eq!(desk.standing(), Standing::Changed);
+}
+
+#[test]
+fn a_folder_that_got_the_number_of_one_that_is_gone_is_another() {
+    let desk = Desk::new();
     desk.write(".pi/memory/MEMORY.md", "- a\n");
+    desk.answer(Some(true));
+    assert_eq!(desk.standing(), Standing::Trusted);
+    // Whether a number is given again is the filesystem's affair: the answer is made another's.
+    desk.change_answer(|answer| drop(answer.insert("born".to_owned(), 1.into())));
+    let is_known = fs::metadata(desk.project()).unwrap().created().is_ok();
+    let expected = if is_known { Standing::Changed } else { Standing::Trusted };
+    assert_eq!(desk.standing(), expected);
+    desk.change_answer(|answer| drop(answer.remove("born")));
+    assert_eq!(desk.standing(), Standing::Trusted, "an older version wrote it");
+}
+
+#[test]
+fn a_repository_around_a_folder_does_not_speak_for_it() {
+    let desk = Desk::new();
+    desk.write("../.git/config", "[remote \"origin\"]\n\turl = around\n");
+    desk.write(".pi/memory/MEMORY.md", "- a\n");
+    desk.answer(Some(true));
+    assert_eq!(desk.standing(), Standing::Trusted);
+    desk.change_answer(|answer| {
+        answer.remove("born");
+        answer.insert("origin".to_owned(), "around".into());
+    });
+    assert_eq!(desk.standing(), Standing::Trusted, "an older version wrote it");
+    desk.replace();
+    assert_eq!(desk.standing(), Standing::Changed);
+    desk.answer(Some(true));
+    fs::remove_dir_all(desk.folder.path().join("old")).unwrap();
+    desk.replace();
     assert_eq!(desk.standing(), Standing::Changed);
 }
 
