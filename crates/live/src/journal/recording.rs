@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use super::events::read_event;
+use super::versions::is_forgotten;
 use base::error::{Error, Result};
 use base::object::{AsOf, ObjectId, ObjectType};
 use session::Event;
@@ -22,7 +23,7 @@ impl Recording {
     /// Reads a session, unless it is known already. `at`: what is looked for in it, for messages.
     ///
     /// # Errors
-    /// `NOT_FOUND` if there is no such session.
+    /// `NOT_FOUND` if there is no such session; `FORGOTTEN` if it is forgotten.
     pub(crate) fn of(store: &Store, session: &ObjectId, at: &dyn Display) -> Result<Arc<Self>> {
         store.derived(session, || Self::read(store, session, at))
     }
@@ -32,6 +33,9 @@ impl Recording {
         let latest = store.get(session, AsOf::Latest)?;
         let latest = latest.filter(|version| version.envelope.kind == ObjectType::Session);
         let latest = latest.ok_or_else(missing)?;
+        if is_forgotten(&latest) {
+            return Err(Error::Forgotten { id: session.clone() });
+        }
         let items = store.list_items(session, AsOf::Latest, 0..u64::MAX)?;
         let events = items.iter().map(|item| read_event(session, &item.text));
         Ok(Self {

@@ -50,8 +50,8 @@ pub struct CallPlace {
 /// SHA-256 of what went out. It is not checked if that is unknown for a place.
 ///
 /// # Errors
-/// `NOT_FOUND` if the session has no such call; `HASH_MISMATCH` if what is stored no longer gives
-/// what was sent.
+/// `NOT_FOUND` if the session has no such call; `FORGOTTEN` if the session that made it is forgotten;
+/// `HASH_MISMATCH` if what is stored no longer gives what was sent.
 pub fn replay_call(store: &Store, session: &ObjectId, number: u64) -> Result<Replayed> {
     let found = Finder::new(store, session).find(number)?;
     render(store, &found, &mut ChatMessages::default())

@@ -73,7 +73,8 @@ impl<'a> Finder<'a> {
     /// Finds a call by its number. Finding the call after the last one found takes almost no time.
     ///
     /// # Errors
-    /// `NOT_FOUND` if the session has no such call; errors of the store.
+    /// `NOT_FOUND` if the session has no such call; `FORGOTTEN` if the session that made it is
+    /// forgotten; errors of the store.
     pub(super) fn find(&mut self, number: u64) -> Result<FoundCall> {
         let mut holder = self.session.clone();
         loop {

@@ -114,6 +114,22 @@ fn inspecting_a_call_lists_notes_with_their_messages() {
 }
 
 #[test]
+fn a_call_that_a_forgotten_session_made_is_forgotten() {
+    let mut host = Host::new(Settings::default());
+    host.user("begin");
+    host.send();
+    let parent = host.live.id().clone();
+    host.live.close().unwrap();
+    host.fork("fork");
+    host.user("on");
+    host.send();
+    host.store.forget(&parent, ForgetOptions { dry_run: false, everywhere: false }).unwrap();
+    let refused = inspect_call(&host.store, host.live.id(), 1).unwrap_err();
+    assert_eq!(refused.code(), "FORGOTTEN", "{refused}");
+    assert_eq!(inspect(&host, 2).session, *host.live.id());
+}
+
+#[test]
 fn calls_of_forks_and_old_branches_are_inspected_as_sent() {
     let mut host = Host::new(Settings::default());
     host.user("begin");
