@@ -386,10 +386,11 @@ impl Examination<'_> {
 fn has_its_identity(version: &Version) -> Result<bool> {
     let forgotten =
         version.redacted.as_ref().is_some_and(|it| it.reason == RedactionReason::Forgotten);
+    let nameless = version.redacted.is_some() && version.envelope.is_nameless();
     let Envelope { id, kind, source, .. } = &version.envelope;
     let made = match source {
         Some(source) => Envelope::sourced(*kind, source.clone())?,
-        None if forgotten => return Ok(true),
+        None if forgotten || nameless => return Ok(true),
         None => Envelope::unsourced(id.clone(), *kind)?,
     };
     Ok(made == version.envelope)

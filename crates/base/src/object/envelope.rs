@@ -83,6 +83,18 @@ impl Envelope {
         Ok(Self { id, kind, source: None, identity_hash: Hash::of(identity) })
     }
 
+    /// Makes the envelope of an object whose source was forgotten: nothing but its ID says which
+    /// one it was.
+    pub fn nameless(kind: ObjectType, identity_hash: Hash) -> Self {
+        let id = ObjectId::new(identity_hash.as_str());
+        Self { id, kind, source: None, identity_hash }
+    }
+
+    /// Whether the object's source was forgotten. Its ID is still the hash that covered it.
+    pub fn is_nameless(&self) -> bool {
+        self.source.is_none() && self.id.as_str() == self.identity_hash.as_str()
+    }
+
     /// Checks that the object can be activated.
     ///
     /// # Errors
@@ -124,6 +136,15 @@ mod tests {
             envelope.identity_hash,
             Hash::of(r#"{"id":"chat:s","source":null,"type":"chat"}"#)
         );
+    }
+
+    #[test]
+    fn an_object_without_its_source_keeps_its_identity() {
+        let envelope = Envelope::sourced(ObjectType::File, source()).unwrap();
+        let nameless = Envelope::nameless(ObjectType::File, envelope.identity_hash.clone());
+        assert_eq!(nameless.id, envelope.id);
+        let unsourced = Envelope::unsourced(envelope.id.clone(), ObjectType::File).unwrap();
+        assert!(nameless.is_nameless() && !envelope.is_nameless() && !unsourced.is_nameless());
     }
 
     #[test]

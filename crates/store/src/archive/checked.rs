@@ -150,6 +150,7 @@ impl Incoming for Archive {
 pub(super) fn envelope(line: &VersionLine) -> Result<Option<Envelope>> {
     let Some(kind) = ObjectType::parse(&line.kind) else { return Ok(None) };
     let envelope = match &line.source {
+        None if is_nameless(line) => Envelope::nameless(kind, line.identity_hash.clone()),
         None => Envelope::unsourced(line.id.clone(), kind)?,
         Some(source) => match serde_json::from_value::<Source>(source.clone()) {
             Ok(source) => Envelope::sourced(kind, source)?,
@@ -158,6 +159,14 @@ pub(super) fn envelope(line: &VersionLine) -> Result<Option<Envelope>> {
     };
     // A source of a later release may have fields that this one would lose.
     Ok((envelope.identity_hash == line.identity_hash).then_some(envelope))
+}
+
+/// Whether a version is of an object whose source was forgotten: no text is left of it, and its ID
+/// is the hash of what it was.
+pub(super) fn is_nameless(line: &VersionLine) -> bool {
+    let has_text = line.content.is_some() || !line.additional.is_empty();
+    let is_bare = line.source.is_none() && line.redacted.is_some() && !has_text;
+    is_bare && line.id.as_str() == line.identity_hash.as_str()
 }
 
 fn read_again<T: DeserializeOwned>(line: &str) -> Result<T> {

@@ -182,7 +182,10 @@ impl<'a> Merge<'a> {
         if let Some(version) = found {
             chunk.present += 1;
             match version.redacted.as_ref().filter(|_| !entry.is_redacted) {
-                Some(redaction) if redaction.reason == RedactionReason::Forgotten => {
+                Some(redaction)
+                    if redaction.reason == RedactionReason::Forgotten
+                        || version.envelope.is_nameless() =>
+                {
                     chunk.refuse(&entry.id, Refusal::RedactedHere);
                 }
                 Some(_) => chunk.incomplete.push((at, version.tx_id)),

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::checked::{Archive, Lined, List, envelope};
+use super::checked::{Archive, Lined, List, envelope, is_nameless};
 use super::format::{
     AgainLine, ContentLine, EndLine, FORMAT, FORMAT_VERSION, Header, ItemLine, Key, Kind,
     NicknameLine, VersionLine,
@@ -220,7 +220,12 @@ impl<'a> Reader<'a> {
             Some(source) => serde_json::json!({ "type": line.kind, "source": source }),
             None => serde_json::json!({ "id": line.id, "type": line.kind, "source": null }),
         };
-        let found = Hash::of(canonical_json(&identity)?);
+        // A source that was forgotten cannot be hashed again.
+        let found = if is_nameless(line) {
+            line.identity_hash.clone()
+        } else {
+            Hash::of(canonical_json(&identity)?)
+        };
         let is_id = line.source.is_none() || line.id.as_str() == found.as_str();
         if found != line.identity_hash || !is_id {
             let problem =

@@ -139,7 +139,12 @@ impl Writer<'_> {
             self.add_content(hash, text)?;
         }
         let object = match &found {
-            Some(found) => found.object,
+            Some(found) => {
+                if found.has_no_source {
+                    self.add_source(found.object, &put.envelope)?;
+                }
+                found.object
+            }
             None => self.add_object(&put.envelope)?,
         };
         let (item_count, items_hash) = match (&put.items, found) {
@@ -162,7 +167,7 @@ impl Writer<'_> {
             "SELECT o.object, v.tx_id, o.identity_hash, v.content_hash, v.source_hash, v.item_count,
              CASE v.items_hash WHEN x'' THEN (SELECT running_hash FROM item WHERE object = o.object
              AND position = v.item_count - 1 AND until_tx IS NULL) ELSE v.items_hash END,
-             o.forgotten FROM object AS o JOIN version AS v ON v.object = o.object
+             o.forgotten, o.source IS NULL FROM object AS o JOIN version AS v ON v.object = o.object
              WHERE o.id = ?1 ORDER BY v.tx_id DESC LIMIT 1";
         self.transaction.first(sql, [id.as_str()], |row| {
             let latest = Latest {
@@ -173,7 +178,8 @@ impl Writer<'_> {
                 item_count: row.get::<_, i64>(5)?.unsigned_abs(),
                 forgotten: row.get(7)?,
             };
-            Ok(Found { object: row.get(0)?, latest, items_hash: rows::optional_hash(row, 6)? })
+            let (object, has_no_source) = (row.get(0)?, row.get(8)?);
+            Ok(Found { object, latest, items_hash: rows::optional_hash(row, 6)?, has_no_source })
         })
     }
 
@@ -190,6 +196,15 @@ impl Writer<'_> {
             },
         )?;
         Ok(self.transaction.last_insert_rowid())
+    }
+
+    /// Gives an object the source that it came without, because another store forgot it.
+    fn add_source(&self, object: ObjectRow, envelope: &Envelope) -> Step<()> {
+        let Some(source) = &envelope.source else { return Ok(()) };
+        let sql = "UPDATE object SET source = :source WHERE object = :object";
+        let parameters = named_params! { ":source": json(source)?, ":object": object };
+        self.transaction.run(sql, parameters)?;
+        Ok(())
     }
 
     fn add_content(&self, hash: &Hash, text: &str) -> Step<()> {
@@ -341,6 +356,7 @@ struct Found {
     object: ObjectRow,
     latest: Latest,
     items_hash: Option<Hash>,
+    has_no_source: bool,
 }
 
 pub(super) fn newest(connection: &Connection) -> Step<Option<(TxId, Timestamp)>> {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use base::Result;
-use base::object::{AsOf, Envelope, Nickname, ObjectId, ObjectType, Payload};
-use serde_json::json;
+use base::object::{AsOf, Envelope, Nickname, ObjectId, ObjectType, Payload, Source};
+use serde_json::{Value, json};
 use store::{ArchiveScope, ExportOptions, ForgetOptions, ImportOptions, Imported};
 
-use crate::world::{World, malformed, sealed};
+use crate::world::{World, lines, malformed, sealed};
 
 fn items(what: &str, count: usize) -> Vec<String> {
     (0..count).map(|number| json!({ what: number }).to_string()).collect()
@@ -252,6 +252,47 @@ fn what_was_forgotten_here_is_not_made_whole() {
         let content = here.store.content(&version).unwrap().unwrap();
         assert!(!content.contains("ghp_"), "{content}");
     }
+}
+
+#[test]
+fn a_file_forgotten_elsewhere_comes_without_its_path() {
+    for here in World::each() {
+        let there = World::in_memory();
+        let gone = there.file("/notes/secret.md", "what nobody should read\n");
+        there.file("/kept.md", "another text\n");
+        let options = ForgetOptions { dry_run: false, everywhere: false };
+        there.store.forget(&gone, options).unwrap();
+        let archive = there.export(ArchiveScope::Everything);
+        assert!(!lines(&archive).concat().contains("secret"));
+        let imported = here.import(&archive);
+        assert_eq!((imported.versions, imported.left_out), (2, vec![]));
+        here.verify();
+        let latest = || here.store.get(&gone, AsOf::Latest).unwrap().unwrap();
+        assert!(latest().envelope.is_nameless() && latest().redacted.is_some(), "{:?}", latest());
+        assert_eq!(latest().content, None);
+        // It goes on from here, and stays as it is.
+        let next = World::in_memory();
+        assert_eq!(next.import(&here.export(ArchiveScope::Everything)).versions, 2);
+        // Who reads the file here knows its path.
+        here.file("/notes/secret.md", "what stands there now\n");
+        let source = latest().envelope.source;
+        assert_eq!(source.as_ref().and_then(Source::path), Some("/notes/secret.md"));
+        here.verify();
+    }
+}
+
+#[test]
+fn a_file_without_its_path_is_refused_unless_it_is_redacted() {
+    let there = World::in_memory();
+    there.file("/a", "a\n");
+    let mut all = lines(&there.export(ArchiveScope::Everything));
+    let place = all.iter().position(|line| line.contains(r#""kind":"version""#)).unwrap();
+    let mut line: Value = serde_json::from_str(&all[place]).unwrap();
+    line["source"] = Value::Null;
+    all[place] = line.to_string();
+    let (number, problem) = malformed(World::in_memory().try_import(&sealed(&all)));
+    assert_eq!(number, place as u64 + 1);
+    assert!(problem.contains("identity"), "{problem}");
 }
 
 #[test]

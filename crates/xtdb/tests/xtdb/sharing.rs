@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use base::object::{AsOf, ObjectId, ObjectType, VersionSelector};
-use store::{ForgetOptions, Query, Store};
+use base::object::{AsOf, Envelope, ObjectId, ObjectType, Payload, Source, VersionSelector};
+use store::{Expected, ForgetOptions, Query, Store};
 use xtdb::migrate;
 
 use crate::machine::{Machine, NOW, everything, shared, source, versions};
@@ -296,6 +296,28 @@ fn everything_moves_to_xtdb_and_back() {
         assert_eq!(everything(&back, kind), here);
     }
     assert_eq!(migrate(&one.store, &there, &mut |_| Ok(())).unwrap().versions, 0);
+}
+
+#[test]
+fn a_store_moves_in_which_a_file_was_forgotten() {
+    let one = Store::open(":memory:").unwrap();
+    let source = Source::Filesystem { filesystem_id: "fs".into(), path: "/p/a.txt".into() };
+    let file = Envelope::sourced(ObjectType::File, source).unwrap();
+    let id = file.id.clone();
+    let payload = Payload { content: Some("text\n".to_owned()), ..Payload::default() };
+    let mut transaction = one.begin();
+    transaction.put(file, payload, Expected::Any).unwrap();
+    transaction.commit().unwrap();
+    one.forget(&id, ForgetOptions { dry_run: false, everywhere: false }).unwrap();
+    let database = Database::new();
+    let mut stores = vec![Store::open(":memory:").unwrap()];
+    stores.extend(database.as_ref().map(|database| shared(&database.url())));
+    for there in stores {
+        let moved = migrate(&one, &there, &mut |_| Ok(())).unwrap();
+        assert_eq!((moved.verified, moved.left_out), (1, vec![]));
+        let version = there.require(&id, AsOf::Latest).unwrap();
+        assert!(version.envelope.is_nameless() && version.redacted.is_some(), "{version:?}");
+    }
 }
 
 #[test]
