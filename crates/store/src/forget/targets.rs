@@ -50,7 +50,9 @@ impl Targets {
             if let Some(id) = reference(session, field)
                 && store.get(&id, AsOf::Latest)?.is_some()
             {
-                self.ids.push(id);
+                // An imported copy of a session has the system prompt of the other.
+                let stays = is_document_elsewhere(store, &session.envelope.id, field, &id)?;
+                if stays { &mut self.kept } else { &mut self.ids }.push(id);
             }
         }
         let versions = store.history(&session.envelope.id)?;
@@ -80,6 +82,26 @@ impl Targets {
         }
         Ok(())
     }
+}
+
+/// Whether another session's field names a document, too.
+fn is_document_elsewhere(
+    store: &Store,
+    session: &ObjectId,
+    field: &str,
+    document: &ObjectId,
+) -> Result<bool> {
+    let indexes = store.upkeep("`forget`")?;
+    let mut naming = indexes.objects_naming(document.as_str())?;
+    naming.extend(indexes.objects_with_unindexed_relations()?);
+    for id in naming.iter().filter(|id| *id != session) {
+        let other = store.get(id, AsOf::Latest)?;
+        let other = other.filter(|other| other.envelope.kind == ObjectType::Session);
+        if other.and_then(|other| reference(&other, field)).as_ref() == Some(document) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The objects that a session's events refer to.

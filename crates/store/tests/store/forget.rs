@@ -411,6 +411,35 @@ fn a_session_goes_with_its_tool_calls_and_files_of_others_stay() {
     assert_eq!(items(&store, &ObjectId::chat("s")), ["[forgotten]"]);
 }
 
+#[test]
+fn a_system_prompt_that_another_session_has_stays() {
+    let (_folder, path) = place();
+    let store = open(&path);
+    let id = ObjectId::new("system_prompt:s");
+    let prompt = Envelope::unsourced(id.clone(), ObjectType::SystemPrompt).unwrap();
+    write(&store, prompt, "you are the keeper of the silo", json!({}));
+    for key in ["s", "s~copy"] {
+        session(&store, key, &[], &[json!({ "content": format!("this was said in {key}") })]);
+        let begun = store.require(&ObjectId::session(key), AsOf::Latest).unwrap();
+        let mut fields = begun.fields.clone();
+        fields.insert("system_prompt_ref".into(), json!(id));
+        let payload = Payload { fields, ..Payload::default() };
+        let mut transaction = store.begin();
+        transaction.put(begun.envelope, payload, Expected::Latest(begun.tx_id)).unwrap();
+        transaction.commit().unwrap();
+    }
+    let report = store.forget(&ObjectId::session("s~copy"), REAL).unwrap();
+    assert_eq!(report.kept, std::slice::from_ref(&id));
+    assert_eq!(report.objects.len(), 2, "{report:?}");
+    let stays = store.require(&id, AsOf::Latest).unwrap();
+    let text = store.content(&stays).unwrap();
+    assert_eq!(text.as_deref(), Some("you are the keeper of the silo"));
+    // The other one takes it along.
+    let report = store.forget(&ObjectId::session("s"), REAL).unwrap();
+    assert!(report.objects.contains(&id) && report.kept.is_empty(), "{report:?}");
+    assert_eq!(traces(&path, "keeper of the silo"), Vec::<String>::new());
+}
+
 fn path_of(file: &Version) -> Option<&str> {
     match &file.envelope.source {
         Some(Source::Filesystem { path, .. }) => Some(path),
