@@ -10,7 +10,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::Serialize;
 
-use super::forget::{PAGE, add_met, each_item, met, reference, session_of};
+use super::forget::{PAGE, add_met, each_item, met, reference, session_of, session_of_chat};
 use super::{IndexedFolder, SqliteBackend, Store, Version};
 use base::error::Result;
 use base::object::{AsOf, ObjectId, ObjectType, Source, Timestamp, TxId};
@@ -167,7 +167,12 @@ impl<'a> Search<'a> {
         if self.known.contains(&mark_of(id)) || !self.store.nicknames(id)?.is_empty() {
             return Ok(true);
         }
+        let calling = self.index.chats_calling(id.as_str())?;
         for naming in self.index.objects_naming(id.as_str())? {
+            // Providers repeat IDs: what the chat's session met says whether it is this call.
+            if calling.contains(&naming) && session_of_chat(self.store, &naming)?.is_some() {
+                continue;
+            }
             let latest = self.store.get(&naming, AsOf::Latest)?;
             let document = latest.as_ref().and_then(session_of);
             if document.is_some_and(|document| !self.documents.contains(&document)) {

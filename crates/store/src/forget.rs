@@ -29,7 +29,7 @@ mod scan;
 mod targets;
 
 pub(super) use scan::{PAGE, each_item, reference, session_of};
-pub(super) use targets::{add_met, met};
+pub(super) use targets::{add_met, met, session_of_chat};
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Selects the objects to forget: one object, or everything that belongs to one session only.
 //! Changes nothing.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use aho_corasick::AhoCorasick;
 use serde_json::Value;
@@ -58,10 +58,12 @@ impl Targets {
         let versions = store.history(&session.envelope.id)?;
         let met = met(store, &versions)?;
         let first = versions.last().map_or(session.tx_id, |version| version.tx_id);
-        let mut elsewhere = named_elsewhere(store, &self.ids, &met)?;
+        let callers = callers(store, &met)?;
+        let mut elsewhere = named_elsewhere(store, &self.ids, &met, &callers)?;
         // What is about to lose its text is looked for in each event that may know it.
         let since = (!options.dry_run).then_some(first);
-        met_elsewhere(store, &self.ids, &met, since, &mut elsewhere)?;
+        let asked = callers.into_values().collect();
+        met_elsewhere(store, &self.ids, &met, since, asked, &mut elsewhere)?;
         for id in met {
             let history = store.history(&id)?;
             let Some(latest) = history.first() else { continue };
@@ -133,16 +135,54 @@ fn add_named(value: &Value, ids: &mut BTreeSet<ObjectId>) {
     }
 }
 
-/// Which of the objects the chat or a tool call of another session names.
+/// The chats that have a call with the provider's ID of one of the objects, with their sessions.
+/// Providers repeat IDs: only the session's events say which object that is.
+fn callers(store: &Store, met: &BTreeSet<ObjectId>) -> Result<HashMap<ObjectId, ObjectId>> {
+    let indexes = store.upkeep("`forget`")?;
+    let mut calls = BTreeSet::new();
+    for id in met {
+        let latest = store.get(id, AsOf::Latest)?;
+        if let Some(call) = latest.filter(|it| it.envelope.kind == ObjectType::Toolcall) {
+            let provided = call.fields.get("provider_call_id").and_then(Value::as_str);
+            calls.insert(provided.unwrap_or(id.as_str()).to_owned());
+        }
+    }
+    let (mut chats, mut callers) = (BTreeSet::new(), HashMap::new());
+    for call in calls {
+        chats.extend(indexes.chats_calling(&call)?);
+    }
+    for chat in chats {
+        if let Some(session) = session_of_chat(store, &chat)? {
+            callers.insert(chat, session);
+        }
+    }
+    Ok(callers)
+}
+
+/// The session of a chat, if the store has it.
+pub(crate) fn session_of_chat(store: &Store, chat: &ObjectId) -> Result<Option<ObjectId>> {
+    let latest = store.get(chat, AsOf::Latest)?;
+    let Some(session) = latest.and_then(|chat| reference(&chat, "session_ref")) else {
+        return Ok(None);
+    };
+    Ok(store.get(&session, AsOf::Latest)?.map(|session| session.envelope.id))
+}
+
+/// Which of the objects the chat or a tool call of another session names. Not asked: the chats whose
+/// sessions' events say it.
 fn named_elsewhere(
     store: &Store,
     own: &[ObjectId],
     met: &BTreeSet<ObjectId>,
+    callers: &HashMap<ObjectId, ObjectId>,
 ) -> Result<HashSet<ObjectId>> {
     let indexes = store.upkeep("`forget`")?;
     let mut found = HashSet::new();
     for id in met {
         for naming in indexes.objects_naming(id.as_str())? {
+            if callers.contains_key(&naming) {
+                continue;
+            }
             let latest = store.get(&naming, AsOf::Latest)?;
             let document = latest.as_ref().and_then(session_of);
             if document.is_some_and(|document| !own.contains(&document)) {
@@ -154,25 +194,25 @@ fn named_elsewhere(
     Ok(found)
 }
 
-/// Adds those of the objects that another session's events refer to: a session that is in no index
-/// yet, or that was written since a transaction.
+/// Adds those of the objects that another session's events refer to: one of these sessions, one that
+/// is in no index yet, or that was written since a transaction.
 fn met_elsewhere(
     store: &Store,
     own: &[ObjectId],
     met: &BTreeSet<ObjectId>,
     since: Option<TxId>,
+    mut asked: HashSet<ObjectId>,
     found: &mut HashSet<ObjectId>,
 ) -> Result<()> {
     let indexes = store.upkeep("`forget`")?;
-    let unindexed: HashSet<ObjectId> =
-        indexes.objects_with_unindexed_relations()?.into_iter().collect();
+    asked.extend(indexes.objects_with_unindexed_relations()?);
     let quoted: Vec<String> = met.iter().map(|id| Value::from(id.as_str()).to_string()).collect();
     let marks = AhoCorasick::new(&quoted)
         .map_err(|error| Error::internal(format!("IDs cannot be looked for: {error}")))?;
     let ids: Vec<&ObjectId> = met.iter().collect();
     for (id, written, _) in store.last_written(ObjectType::Session)? {
         let is_new = since.is_some_and(|since| written >= since);
-        if own.contains(&id) || !(is_new || unindexed.contains(&id)) {
+        if own.contains(&id) || !(is_new || asked.contains(&id)) {
             continue;
         }
         each_item(store, &store.history(&id)?, |placed| {

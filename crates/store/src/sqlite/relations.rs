@@ -30,12 +30,23 @@ impl SqliteBackend {
 
     /// The objects that ever had a relation with this [`Relation::key`].
     pub fn objects_naming(&self, key: &str) -> Result<Vec<ObjectId>> {
+        self.objects_with(key, !0)
+    }
+
+    /// The chats that ever had a call with this ID of its provider. Providers repeat IDs, so it may
+    /// be another object in each.
+    pub fn chats_calling(&self, call: &str) -> Result<Vec<ObjectId>> {
+        self.objects_with(call, 1 << RelationKind::Call.number())
+    }
+
+    /// `kinds`: a bit for the number of each kind.
+    fn objects_with(&self, key: &str, kinds: i64) -> Result<Vec<ObjectId>> {
         let sql = "SELECT DISTINCT o.id FROM relation AS r JOIN object AS o ON o.object = r.object
-                   WHERE r.key = (SELECT key FROM relation_key WHERE text = :key) ORDER BY o.id";
+                   WHERE r.key = (SELECT key FROM relation_key WHERE text = :key)
+                   AND (1 << r.kind) & :kinds ORDER BY o.id";
+        let parameters = named_params! { ":key": key, ":kinds": kinds };
         self.read(|connection| {
-            connection.all(sql, named_params! { ":key": key }, |row| {
-                Ok(ObjectId::new(row.get::<_, String>(0)?))
-            })
+            connection.all(sql, parameters, |row| Ok(ObjectId::new(row.get::<_, String>(0)?)))
         })
     }
 

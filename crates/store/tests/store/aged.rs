@@ -12,7 +12,7 @@ use store::{
     doctor,
 };
 
-use crate::forget::{COLLECT, REAL, open, place, session, toolcall, traces, write};
+use crate::forget::{COLLECT, REAL, open, place, repeated_call, session, toolcall, traces, write};
 use std::time::Duration;
 
 const DAY: i64 = 24 * 60 * 60 * 1_000;
@@ -114,6 +114,23 @@ fn old_sessions_go_with_what_only_they_know() {
     session(&store, "old", &[&again], &[said("look at the zebra")]);
     assert_eq!(hits(&store, "zebra").len(), 2);
     store.close().unwrap();
+}
+
+#[test]
+fn an_old_call_goes_though_a_later_one_has_its_id() {
+    let (_folder, path) = place();
+    let store = after(10, open(&path));
+    let (own, answered) = repeated_call(&store, "call_1", "old", "the zebra said so");
+    session(&store, "old", &[&own], &[answered]);
+    let store = after(100, store);
+    let later = "00000000-0003-7000-8000-000000000001";
+    let (later, answered) = repeated_call(&store, later, "new", "the quagga said so");
+    session(&store, "new", &[&later], &[answered]);
+    let store = after(110, store);
+    let aged = store.gc(unused_for(99)).unwrap().aged.unwrap();
+    assert_eq!((aged.sessions, aged.kept, aged.objects), (1, 0, 3));
+    assert!(!holds(&store, &own) && holds(&store, &later));
+    assert_eq!(doctor::check(&store).unwrap().findings, []);
 }
 
 #[test]

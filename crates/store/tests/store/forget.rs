@@ -440,6 +440,55 @@ fn a_system_prompt_that_another_session_has_stays() {
     assert_eq!(traces(&path, "keeper of the silo"), Vec::<String>::new());
 }
 
+/// A call that its provider named `call_1`, as others have it, too, and a chat's message about it.
+pub(crate) fn repeated_call(store: &Store, id: &str, key: &str, output: &str) -> (ObjectId, Value) {
+    let mut fields = json!({ "tool": "bash", "chat_ref": ObjectId::chat(key) });
+    if id != "call_1" {
+        fields["provider_call_id"] = json!("call_1");
+    }
+    write(store, toolcall(id), output, fields);
+    let said = json!({ "message": { "role": "toolResult", "toolCallId": "call_1",
+        "content": [{ "type": "text", "text": output }] } });
+    (ObjectId::new(id), said)
+}
+
+#[test]
+fn a_call_goes_though_another_session_has_its_id() {
+    let (_folder, path) = place();
+    let store = open(&path);
+    let (gone, said) = repeated_call(&store, "call_1", "s", "the zebra of the first session");
+    session(&store, "s", &[&gone], &[said]);
+    let other = "00000000-0003-7000-8000-000000000001";
+    let (other, said) = repeated_call(&store, other, "t", "the quagga of the second session");
+    session(&store, "t", &[&other], &[said]);
+    for options in [ForgetOptions::default(), REAL] {
+        let report = store.forget(&ObjectId::session("s"), options).unwrap();
+        assert!(report.objects.contains(&gone) && report.kept.is_empty(), "{report:?}");
+    }
+    assert_eq!(traces(&path, "zebra of the first"), Vec::<String>::new());
+    let stays = store.require(&other, AsOf::Latest).unwrap();
+    let text = store.content(&stays).unwrap();
+    assert_eq!(text.as_deref(), Some("the quagga of the second session"));
+    let report = store.forget(&ObjectId::session("t"), REAL).unwrap();
+    assert!(report.objects.contains(&other), "{report:?}");
+}
+
+#[test]
+fn a_call_that_a_fork_took_over_stays() {
+    let (_folder, path) = place();
+    let store = open(&path);
+    let id = "00000000-0003-7000-8000-000000000001";
+    let (call, said) = repeated_call(&store, id, "s", "the zebra that both saw");
+    session(&store, "s", &[&call], std::slice::from_ref(&said));
+    session(&store, "fork", &[&call], &[said]);
+    for options in [ForgetOptions::default(), REAL] {
+        let report = store.forget(&ObjectId::session("s"), options).unwrap();
+        assert_eq!(report.kept, std::slice::from_ref(&call));
+    }
+    let stays = store.require(&call, AsOf::Latest).unwrap();
+    assert!(store.content(&stays).unwrap().is_some());
+}
+
 fn path_of(file: &Version) -> Option<&str> {
     match &file.envelope.source {
         Some(Source::Filesystem { path, .. }) => Some(path),
