@@ -172,6 +172,22 @@ describe("forget and gc", () => {
     expect(at.failure("forget", "nothing")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
   });
 
+  test("say how to remove lines of what was forgotten", () => {
+    const at = desk();
+    const secret = "the launch code is 0000 and nobody may know it";
+    at.write("a.md", `${secret}\n`);
+    at.write("b.md", `somebody wrote:\n${secret}\n`);
+    at.run("index", ".");
+    expect(at.run("forget", "a.md").stdout).toContain("--everywhere removes them there too:\n");
+    const done = at.run("forget", "a.md", "--yes").stdout;
+    expect(done).toMatch(/forget these one by one, by name:\n[0-9a-f]{64}\tfile\t1 line\n/);
+    expect(done).not.toContain("--everywhere");
+    const again = at.run("forget", "a.md", "--everywhere", "--yes").stdout;
+    expect(again).toContain("It has no lines to look for in others: what was forgotten before has none left.\n");
+    expect(at.run("forget", "b.md", "--everywhere", "--yes").stdout).not.toContain("no lines");
+    expect(readFileSync(at.store).includes(secret)).toBe(false);
+  });
+
   test("give bytes before and after", () => {
     const at = withTwoVersions();
     expect(at.json("gc")).toMatchObject({ dryRun: true, contents: 0, bytesBefore: expect.any(Number) });

@@ -36,15 +36,15 @@ export const forget = {
       async (store) => {
         const target = await findObject(store, given.positionals[0]);
         const report = await withProgress("forgetting", () => store.maintenance.forget(target, options));
-        return given.json ? writeJson(report) : print(report, given.store);
+        return given.json ? writeJson(report) : print(report, options.everywhere, given.store);
       },
       { access: options.dryRun ? "refresh" : "write", needed: forNames },
     );
   },
 };
 
-/** @param {import("../../index.js").ForgetReport} report @param {string | undefined} store */
-async function print(report, store) {
+/** @param {import("../../index.js").ForgetReport} report @param {boolean} everywhere @param {string | undefined} store */
+async function print(report, everywhere, store) {
   const { dryRun, holders, hosts, collected } = report;
   await write(
     pairs({
@@ -61,8 +61,15 @@ async function print(report, store) {
       }),
     }),
   );
+  if (everywhere && report.lines + report.commonLines === 0) {
+    await write("\nIt has no lines to look for in others: what was forgotten before has none left.\n");
+  }
   if (holders.length > 0) {
-    await write(`\nSome of its lines also stand in these; --everywhere removes them there too:\n`);
+    await write(
+      dryRun
+        ? "\nSome of its lines also stand in these; --everywhere removes them there too:\n"
+        : "\nSome of its lines still stand in these. Nobody knows the lines now, so forget these one by one, by name:\n",
+    );
     const rows = holders
       .slice(0, shownHolders)
       .map(({ object, type, lines }) => [shownId(object), type, plural(lines, "line")]);
