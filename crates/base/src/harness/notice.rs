@@ -149,15 +149,17 @@ pub fn told_part(text: &str) -> Option<ToldPart> {
         let is_last = notice.lines().count() <= END_LINES / 2;
         body.strip_suffix("\n\n").filter(|_| is_last)
     };
+    // Hosts join the lines that they show: a line break at the end stands before a blank line.
+    let lines_of = |body: &str| newlines(body) + 1;
     if let Some(found) = LINES.captures_iter(text).last() {
         let (first, last, of) = (told(&found, 1)?, told(&found, 2)?, told(&found, 3)?);
-        let shown = line_count(body(&found)?);
+        let shown = lines_of(body(&found)?);
         let is_so = 0 < first && first <= last && last <= of && last - first + 1 == shown;
         return (is_so && shown < of).then_some(ToldPart::Lines { first, last, of });
     }
     if let Some(found) = LAST_LINE.captures_iter(text).last() {
         let of: u64 = told(&found, 1)?;
-        return (of > 0 && line_count(body(&found)?) == 1).then_some(ToldPart::EndOfLast { of });
+        return (of > 0 && lines_of(body(&found)?) == 1).then_some(ToldPart::EndOfLast { of });
     }
     let of: u64 = told(&TOTAL.captures(text)?, 1)?;
     let (start, end) = within_ends(text)?;
@@ -320,6 +322,8 @@ mod tests {
         let part = Some(ToldPart::Lines { first: 81, last: 100, of: 100 });
         assert_eq!(of("81-100 of 100", ""), part);
         assert_eq!(of("81-100 of 100 (50.0KB limit)", "\n\nCommand exited with code 1"), part);
+        let blank = format!("{}\n{}", lines(19), notice("81-100 of 100"));
+        assert_eq!(told_part(&blank), part, "its last line is blank");
         for other in ["80-100 of 100", "1-20 of 20", "101-120 of 100", "0-19 of 100"] {
             assert_eq!(of(other, ""), None, "{other}");
         }

@@ -86,7 +86,11 @@ fn is_proven(whole: &str, cut: &Cut, shown: &str) -> bool {
     let lines = cut.lines - u64::from(cut.ends_line);
     let is_as_told = match told_part(shown) {
         Some(ToldPart::Lines { first, last, of }) => {
-            last == of && lines == of && cut.shown == Some(LineRange { first, last })
+            // A part is found without the blank lines at its end.
+            let part = before_notice(shown);
+            let blank = newlines(part) - newlines(part.trim_end());
+            let found = LineRange { first, last: last.saturating_sub(blank) };
+            last == of && lines == of && cut.shown == Some(found)
         }
         Some(ToldPart::EndOfLast { of }) => lines == of && cut.before + 1 == of,
         Some(ToldPart::Ends { .. }) | None => false,

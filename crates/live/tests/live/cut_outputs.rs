@@ -289,6 +289,22 @@ fn is_stored(host: &mut Host, tool: &str, text: &str, is_error: bool) -> bool {
 }
 
 #[test]
+fn a_failed_command_may_end_in_a_blank_line() {
+    let mut host = Host::new(Settings::default());
+    host.write_file("whole.log", &(log(1_000) + "\n"));
+    let path = host.path("whole.log").display().to_string();
+    let notice = format!("[Showing lines 902-1001 of 1001. Full output: {path}]");
+    let shown: Vec<_> = (902..=1_000).map(|n| format!("line {n} of the build log")).collect();
+    let text = format!("{}\n\n\n{notice}\n\nCommand exited with code 2", shown.join("\n"));
+    failed(&mut host, &text);
+    std::fs::remove_file(host.path("whole.log")).unwrap();
+    let lines = activate(&mut host, Some("7"), None);
+    assert_eq!(lines, "[t1] bash · line 7 of 1,001\nline 7 of the build log");
+    let shown = activate(&mut host, None, None);
+    assert!(shown.starts_with("[t1] bash · lines 902-1000 of 1,001\nline 902 "), "{shown}");
+}
+
+#[test]
 fn a_program_that_only_prints_a_notice_has_no_file_stored() {
     let mut host = Host::new(Settings::default());
     let whole = log(1_000);
