@@ -63,8 +63,16 @@ const FAILURE: &[&str] = &[
     r"^Test (Case|Suite) .* failed(?-u:\b)",
     r"<<< (FAILURE|ERROR)!",
     r"^\s*Failure/Error:|^# +Failed test|^rspec \S+:[0-9]+",
+    // Dart, ExUnit, hspec, minitest, Playwright without Unicode, ScalaTest, behave.
+    r"^[0-9:]+ \+[0-9]+( ~[0-9]+)? -[0-9]+: .*\[E\]$",
+    r"^(  [0-9]| [0-9]{2}|[0-9]{3,})\) (test|doctest|property) \S.*\([A-Z][A-Za-z0-9_.]*\)$",
+    r"^\s+\S.* \[✘\]$",
+    r"#test_.* = [0-9.]+ s = [FE]$",
+    r"^ +x +[0-9]+ .* › ",
+    r" \*\*\* (FAILED|ABORTED) \*\*\*",
+    r"^\s+(Assertion Failed|ASSERT FAILED): ",
     // What failed, and how.
-    r"(?-u:\b)panicked at(?-u:\b)|^panic: |^fatal error: ",
+    r"(?-u:\b)panicked at(?-u:\b)|^thread '.* has overflowed its stack|^panic: |^fatal error: ",
     r"^E( {2,}|\t)\S",
     r"^Traceback \(most recent call last\)|^Stack trace:$",
     r"^\s*(Caused by: *|\[cause\]: *|Uncaught *|Unhandled \w+ *)?([A-Za-z_$][A-Za-z0-9_$]*[.:]+)*[A-Za-z_]*(Error|Exception|Failure|Interrupt|Panic)( \[[A-Z_0-9]+\])?(: |:?$)",
@@ -77,7 +85,7 @@ const FAILURE: &[&str] = &[
     r"(?i)(?-u:\b)fatal( [a-z]+)?: ",
     r"(?-u:\b)Assertion.* failed|(?-u:\b)assertion `",
     r"^(g?make(\[[0-9]+\])?: )?\*\*\* |^ninja: build stopped|^collect2: |^ld: |undefined reference to",
-    r"^npm (ERR!|error )|^ELIFECYCLE(?-u:\b)|^Bail out!",
+    r"^npm (ERR!|error )|^\s*ERR_PNPM_[A-Z_]+\s|^ELIFECYCLE(?-u:\b)|^Bail out!",
     r"Segmentation fault|core dumped|Bus error|stack overflow|out of memory|^==[0-9]+==ERROR|runtime error: ",
     r"command not found|No such file or directory|Permission denied|unresolved import",
     r"^\S+\.rb:[0-9]+:in .*\([A-Z]\w*\)$",
@@ -298,6 +306,21 @@ mod tests {
             "test result: FAILED. 3 passed; 1 failed; 0 ignored",
             "panic: runtime error: index out of range",
             "  5:3  error  x is unused  no-unused-vars",
+            "00:02 +701 -1: test/math_test.dart: subtracts [E]",
+            "01:02 +70 ~3 -12: subtracts [E]",
+            "  1) test subtracts (MathTest)",
+            " 12) doctest App.Math.sub/2 (3) (App.MathTest)",
+            "  subtracts [✘]",
+            "MathTest#test_subtracts = 0.01 s = F",
+            "Math::when small#test_0001_it subtracts = 0.01 s = E",
+            "  x  701 [chromium] › a.spec.ts:9:1 › subtracts (1.2s)",
+            "[info] - should subtract *** ABORTED ***",
+            "[info] - should subtract *** FAILED *** (3 milliseconds)",
+            "      Assertion Failed: 1 != 2",
+            " ERR_PNPM_NO_MATCHING_VERSION  No matching version found for a@9",
+            "\u{2009}ERR_PNPM_OUTDATED_LOCKFILE\u{2009} Cannot install",
+            "thread 'main' (1234) has overflowed its stack",
+            "fatal runtime error: stack overflow, aborting",
         ] {
             let marks = of(line);
             let fails = marks.failure || marks.counts_failures;
@@ -319,6 +342,14 @@ mod tests {
             "src/error.rs",
             "A    src/failures.rs",
             "OK (12 tests, 0 failures)",
+            "00:02 +801 -1: adds",
+            "00:02 +801: reads the flag [E]",
+            "1) test the parser (Linux)",
+            "  2) test on a (real) machine",
+            "MathTest#test_adds = 0.00 s = .",
+            "  x  3 of the y",
+            "the code ERR_PNPM_OUTDATED_LOCKFILE is for a lock file of another day",
+            "a recursion whose depth never has overflowed its stack",
         ] {
             let marks = of(line);
             assert!(!marks.failure && !marks.counts_failures, "{line}");

@@ -19,6 +19,8 @@ const NEXT_LINES: usize = 3;
 const BLANK_LINES: usize = 2;
 /// Bytes of a line examined at each end.
 const LOOKED_AT_BYTES: usize = 400;
+/// How behave begins the line behind a step that failed.
+const FAILED_STEP: [&str; 2] = ["Assertion Failed: ", "ASSERT FAILED: "];
 
 /// What a line of a run's output reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,21 +172,31 @@ impl Reading<'_> {
     }
 }
 
-/// `go test -v` prints a test's output before its verdict.
+/// `go test -v` prints a test's output before its verdict, behave the step that failed.
 fn enter_lines_before_verdicts(lines: &[Cow<'_, str>], reports: &mut [TestReport]) {
     for at in 0..lines.len() {
-        let Some(rest) = lines[at].trim_start().strip_prefix("--- FAIL: ") else { continue };
-        let name = rest.split(' ').next().unwrap_or(rest);
-        let from = at.saturating_sub(BLOCK_LINES);
-        let begins =
-            |line: &str| line.strip_prefix("=== RUN").is_some_and(|begun| begun.trim() == name);
-        let Some(begun) = (from..at).rev().find(|line| begins(&lines[*line])) else { continue };
-        for report in &mut reports[begun + 1..at] {
+        let Some(first) = first_before_verdict(lines, at) else { continue };
+        for report in &mut reports[first..at] {
             if *report == TestReport::Other {
                 *report = TestReport::Detail;
             }
         }
     }
+}
+
+/// The first of the lines before a line that belong to its verdict, if that is one of these.
+fn first_before_verdict(lines: &[Cow<'_, str>], at: usize) -> Option<usize> {
+    let line = lines[at].trim_start();
+    if FAILED_STEP.iter().any(|says| line.starts_with(says)) {
+        return at.checked_sub(1);
+    }
+    let rest = line.strip_prefix("--- FAIL: ")?;
+    let name = rest.split(' ').next().unwrap_or(rest);
+    let from = at.saturating_sub(BLOCK_LINES);
+    let begins =
+        |line: &str| line.strip_prefix("=== RUN").is_some_and(|begun| begun.trim() == name);
+    let begun = (from..at).rev().find(|line| begins(&lines[*line]))?;
+    Some(begun + 1)
 }
 
 /// A line without its middle if it is long.
@@ -249,6 +261,27 @@ mod tests {
     fn what_a_test_of_go_said_before_its_verdict_belongs_to_it() {
         let text = "=== RUN   TestA\n    a_test.go:5: fine\n--- PASS: TestA (0.00s)\n=== RUN   TestB\n    a_test.go:9: bad\n--- FAIL: TestB (0.00s)";
         assert_eq!(letters(text), "r.rrdF");
+    }
+
+    #[test]
+    fn a_failure_in_the_midst_of_a_run_has_all_that_is_said_of_it() {
+        for (text, expected) in [
+            (
+                "00:01 +4: b\n00:01 +4 -1: b [E]\n  Expected: <1>\n    Actual: <2>\n\n  package:matcher expect\n  test/b_test.dart 9:5  main.<fn>\n\n00:02 +5 -1: c",
+                ".Fddddd..",
+            ),
+            (
+                "  * test b (1.2ms) [L#9]\n\n  1) test b (MathTest)\n     test/b_test.exs:9\n     code:  assert b()\n     left:  2\n     right: 1\n\nMore",
+                "..Fdddd..",
+            ),
+            (
+                "    Given a # steps.py:3 0.000s\n    Then b # steps.py:9 0.001s\n      Assertion Failed: 1 != 2\n\n  Scenario: c",
+                ".dF",
+            ),
+        ] {
+            let letters = letters(text);
+            assert!(letters.starts_with(expected), "{letters}: {text}");
+        }
     }
 
     #[test]
