@@ -9,7 +9,7 @@ mod near;
 mod places;
 
 use self::near::Grams;
-use self::places::{Place, loosened, place, unix_lines};
+use self::places::{Place, in_file, loosened, place, unix_lines};
 use super::{forms, long_line, tokens};
 use base::object::Handle;
 use session::{Columns, LINE_CHARS, LineRange};
@@ -78,9 +78,10 @@ pub fn help(target: &EditTarget<'_>, old_texts: &[&str], room: u64) -> Option<St
         match place {
             Place::Once => {}
             Place::Several(first, total) => {
-                let EditTarget { handle, path, .. } = *target;
-                parts.push(forms::places_line(handle, path, &name, first, *total));
-                let few: &[LineRange] = if *total <= SHOWN_PLACES { first } else { &[] };
+                let EditTarget { handle, path, text } = *target;
+                let first = in_file(text, first);
+                parts.push(forms::places_line(handle, path, &name, &first, *total));
+                let few: &[LineRange] = if *total <= SHOWN_PLACES { &first } else { &[] };
                 for range in around_all(few, near::last_line(&lines)) {
                     let head = forms::showing_line(None, handle, path, &[range]);
                     parts.push(shown(target, &lines, range, (head, &wanted), &mut room));
@@ -275,6 +276,16 @@ mod tests {
             helped(&text, &["}"]),
             "[f3] src/main.rs · oldText stands 24 times: lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …"
         );
+    }
+
+    #[test]
+    fn a_carriage_return_alone_ends_no_line_of_the_file() {
+        let text = "start\n10%\r50%\r100%\nalpha\r\n  one;\r\nbeta\n  one;\ngamma\n";
+        for (text, old, lines) in [(text, "  one;", "4, 6"), ("a\rb\nc\na\rb\n", "a\nb", "1, 3")] {
+            let help = helped(text, &[old]);
+            let head = format!("[f3] src/main.rs · oldText stands 2 times: lines {lines}\n");
+            assert!(help.starts_with(&head), "{help}");
+        }
     }
 
     #[test]

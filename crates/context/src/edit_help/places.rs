@@ -46,6 +46,26 @@ fn line_ranges(text: &str, starts: &[usize], wanted: &str) -> Vec<LineRange> {
     starts.iter().map(range).collect()
 }
 
+/// Lines of a file's [`unix_lines`] as the file numbers them: there, a carriage return alone ends
+/// none.
+pub(super) fn in_file(text: &str, ranges: &[LineRange]) -> Vec<LineRange> {
+    let mut line = 1_u64;
+    let mut lone: Vec<u64> = Vec::new();
+    for (at, end) in text.match_indices(['\r', '\n']) {
+        if end == "\r" {
+            if text[at + 1..].starts_with('\n') {
+                continue;
+            }
+            lone.push(line);
+        }
+        line += 1;
+    }
+    let number = |line: u64| line - lone.partition_point(|ended| *ended < line) as u64;
+    let placed =
+        |range: &LineRange| LineRange { first: number(range.first), last: number(range.last) };
+    ranges.iter().map(placed).collect()
+}
+
 /// The text with `\n` as its only line ending and without a byte order mark.
 pub(super) fn unix_lines(text: &str) -> Cow<'_, str> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
