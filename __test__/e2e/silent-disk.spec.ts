@@ -11,7 +11,7 @@ import { root } from "../../scripts/setup.js";
 import { extension, missing, said, start, temporaryFolder } from "./support.ts";
 
 /** The deadline of the settings, and what a busy machine adds. */
-const deadlineMs = 6_000;
+const deadlineMs = 12_000;
 
 /** Starts Pi's model and sandbox with a folder `far`, whose disk is silent while the file `silent` exists. */
 async function startFar(script: (n: number, far: Far) => Step) {

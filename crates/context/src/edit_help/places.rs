@@ -50,17 +50,17 @@ fn line_ranges(text: &str, starts: &[usize], wanted: &str) -> Vec<LineRange> {
 /// none.
 pub(super) fn in_file(text: &str, ranges: &[LineRange]) -> Vec<LineRange> {
     let mut line = 1_u64;
-    let mut lone: Vec<u64> = Vec::new();
+    let mut bare: Vec<u64> = Vec::new();
     for (at, end) in text.match_indices(['\r', '\n']) {
         if end == "\r" {
             if text[at + 1..].starts_with('\n') {
                 continue;
             }
-            lone.push(line);
+            bare.push(line);
         }
         line += 1;
     }
-    let number = |line: u64| line - lone.partition_point(|ended| *ended < line) as u64;
+    let number = |line: u64| line - bare.partition_point(|ended| *ended < line) as u64;
     let placed =
         |range: &LineRange| LineRange { first: number(range.first), last: number(range.last) };
     ranges.iter().map(placed).collect()
