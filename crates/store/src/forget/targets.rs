@@ -209,17 +209,18 @@ fn met_elsewhere(
     let quoted: Vec<String> = met.iter().map(|id| Value::from(id.as_str()).to_string()).collect();
     let marks = AhoCorasick::new(&quoted)
         .map_err(|error| Error::internal(format!("IDs cannot be looked for: {error}")))?;
-    let ids: Vec<&ObjectId> = met.iter().collect();
     for (id, written, _) in store.last_written(ObjectType::Session)? {
         let is_new = since.is_some_and(|since| written >= since);
         if own.contains(&id) || !(is_new || asked.contains(&id)) {
             continue;
         }
         each_item(store, &store.history(&id)?, |placed| {
-            let named = marks.find_iter(&placed.item.text);
-            found.extend(
-                named.filter_map(|mark| ids.get(mark.pattern().as_usize())).copied().cloned(),
-            );
+            // An ID that stands there may be the one that a provider gave to another call.
+            if marks.is_match(&placed.item.text) {
+                let mut named = BTreeSet::new();
+                add_met(&placed.item.text, &mut named);
+                found.extend(named.into_iter().filter(|id| met.contains(id)));
+            }
             Ok(())
         })?;
     }

@@ -461,6 +461,13 @@ fn a_call_goes_though_another_session_has_its_id() {
     let other = "00000000-0003-7000-8000-000000000001";
     let (other, said) = repeated_call(&store, other, "t", "the quagga of the second session");
     session(&store, "t", &[&other], &[said]);
+    let begun = store.require(&ObjectId::session("t"), AsOf::Latest).unwrap();
+    let event = json!({ "event": "message", "key": { "calls": ["call_1"] } }).to_string();
+    let payload = Payload { fields: begun.fields, ..Payload::default() };
+    let (items, expected) = (begun.item_count, Expected::Latest(begun.tx_id));
+    let mut transaction = store.begin();
+    transaction.splice(begun.envelope, payload, items, vec![event], expected).unwrap();
+    transaction.commit().unwrap();
     for options in [ForgetOptions::default(), REAL] {
         let report = store.forget(&ObjectId::session("s"), options).unwrap();
         assert!(report.objects.contains(&gone) && report.kept.is_empty(), "{report:?}");

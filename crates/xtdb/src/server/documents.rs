@@ -381,9 +381,10 @@ impl Reader<'_> {
         let id = ObjectId::new(id_of(self.document));
         let identity_hash: Hash = self.require("identity_hash")?;
         let forgotten = self.optional("forgotten")? == Some(true);
-        // One that was forgotten in another store comes redacted.
-        let nameless =
-            self.document.contains_key("redacted") && id.as_str() == identity_hash.as_str();
+        // One that was forgotten in another store comes redacted, without any text.
+        let has = |name: &str| self.document.contains_key(name);
+        let is_bare = has("redacted") && !has("content") && !has("additional");
+        let nameless = is_bare && id.as_str() == identity_hash.as_str();
         let envelope = match source {
             Some(source) => Envelope::sourced(kind, source)?,
             // A forgotten object has lost its source, which its hash covers.
