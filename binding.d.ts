@@ -2442,7 +2442,7 @@ export declare class Memory {
    * Looks at what other programs remember: Claude Code's memory of the project, or notes that people wrote for it. Only says what it would
    * take, unless `apply` is true: then that is staged, and the next flush writes it. Nothing of theirs is changed.
    *
-   * Rejects with `INVALID_ARGUMENT`; with `apply` also as `remember`.
+   * Rejects with `INVALID_ARGUMENT`, with `FILE` if there is nothing at `path`; with `apply` also as `remember`.
    */
   importFrom(options?: MemoryImportOptions | null): Promise<MemoryImport>
   /** The conversations with others, such as groups, that have memory of their own, by name. Only memory of the user's own lists them. */

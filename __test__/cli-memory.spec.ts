@@ -1,5 +1,5 @@
 // `palimpsest memory`: memory outside of a session, on real folders. The words are those of `/memory`.
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { MemoryOverview, RecallAnswer } from "../index.js";
@@ -150,8 +150,27 @@ test("wrong usage and refusals exit with codes of their own", () => {
   expect(at.failure("memory", "remember", "planet", "x")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
   const secret = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
   expect(at.failure("memory", "remember", "project", `token ${secret}`)).toMatchObject({ status: 1, code: "SECRET" });
-  expect(at.failure("memory", "trace", "00000000")).toMatchObject({ code: "NO_TRACE" });
+  expect(at.failure("memory", "trace", "00000000")).toMatchObject({ status: 3, code: "NO_TRACE" });
+  expect(at.failure("memory", "confirm", "00000000")).toMatchObject({ status: 3, code: "NO_PAGE" });
+  for (const part of ["accept", "withdraw"]) {
+    expect(at.failure("memory", part, "w9")).toMatchObject({ status: 3, code: "NO_OPERATION" });
+  }
+  expect(at.failure("memory", "import", "none.md")).toMatchObject({
+    status: 1,
+    code: "FILE",
+    message: "cannot read `none.md`: there is no such file",
+  });
   expect(existsSync(join(at.folder, ".pi"))).toBe(false);
+});
+
+test("a flush that leaves what it should write fails", () => {
+  const at = desk();
+  mkdirSync(join(at.folder, index), { recursive: true });
+  at.run("memory", "remember", "project", "CI: green");
+  expect(at.run("memory", "flush")).toMatchObject({
+    status: 1,
+    stdout: expect.stringMatching(/^project: w1 still waits: .* it is not a regular file · CI: green\n$/),
+  });
 });
 
 test("recall says so before it shows what hardly answers", () => {

@@ -1,6 +1,7 @@
 // What the command prints on a terminal, a real one: a content, a path or a name may hold anything, and can be nothing but read. Into
 // a pipe every byte goes as it is.
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { openSession, openStore } from "../index.js";
 import { harmless } from "../lib/terminal.js";
@@ -113,6 +114,18 @@ test("into a pipe every byte goes as it is", async () => {
   const at = await hostileDesk();
   expect(at.run("show", "a.md").stdout).toBe(`one ${hostile}\r\n\ttwo\n`);
   expect(at.run("context", "latest").stdout).toContain(`Run ${hostile}`);
+});
+
+test.skipIf(!existsSync("/dev/full"))("a full disk is said in one line", () => {
+  const at = desk();
+  at.write("a.md", "one");
+  at.run("index", "a.md");
+  const options = { cwd: at.folder, env: at.env, encoding: "utf8" } as const;
+  const given = ["-c", '"$0" "$1" objects --json >/dev/full', pinnedNode(), program];
+  expect(spawnSync("sh", given, options)).toMatchObject({
+    status: 1,
+    stderr: "palimpsest: the output cannot be written: no space left on device\n",
+  });
 });
 
 test("what is spelt out once is not spelt out again", () => {

@@ -88,6 +88,15 @@ describe("export and import", () => {
     expect(readFileSync(join(at.folder, "s.jsonl"), "utf8")).toContain("call_1");
   });
 
+  test("end without a word where nobody reads on", () => {
+    const at = desk();
+    at.write("big.txt", "a line of more than a pipe holds\n".repeat(10_000));
+    at.run("index", "big.txt");
+    const piped = `{ "$0" "$1" export -; echo "exit $?" >&2; } | true`;
+    const options = { cwd: at.folder, env: at.env, encoding: "utf8" } as const;
+    expect(spawnSync("sh", ["-c", piped, pinnedNode(), program], options).stderr).toBe("exit 0\n");
+  });
+
   test("replace secrets when told to", () => {
     const at = desk();
     const key = ["ghp", "Zk3vQ9xT7bLmR2sWc8Yd1NfH5uJp6GaE4tVo"].join("_");

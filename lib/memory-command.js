@@ -247,7 +247,8 @@ async function decide({ memory, command }, id, accepts) {
 /** @param {Surroundings} around @returns {Promise<Answer>} */
 async function flush({ memory, command }) {
   const value = await memory.flush();
-  return { value, text: flushText(value, command), failed: value.some(({ failed }) => failed !== null) };
+  const isLeft = value.some(({ failed, held }) => failed !== null || held.length > 0);
+  return { value, text: flushText(value, command), failed: isLeft };
 }
 
 /** @param {Surroundings} around @returns {Promise<Answer>} */

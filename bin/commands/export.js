@@ -33,7 +33,7 @@ export const exportArchive = {
     if (path === "-" && given.json) {
       throw new UsageError("`--json` and the archive cannot both go to stdout", "export to a file");
     }
-    await withStore(
+    const done = withStore(
       given,
       async (store) => {
         const found = await withProgress("exporting", async (report) => {
@@ -64,5 +64,15 @@ export const exportArchive = {
       },
       { needed: object === undefined ? [] : forNames },
     );
+    await done.catch((error) => {
+      if (path !== "-" || !isUnread(error)) {
+        throw error;
+      }
+    });
   },
 };
+
+/** Whether nobody reads on, as where `| head` has enough: then all commands end quietly. @param {{ code?: string, message?: string }} error */
+function isUnread({ code, message }) {
+  return code === "FILE" && message?.endsWith(": broken pipe") === true;
+}

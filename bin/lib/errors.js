@@ -13,7 +13,7 @@ import { oneLine } from "./table.js";
 const wrongUsage = ["USAGE", "INVALID_ARGUMENT", "INVALID_NICKNAME", "UNKNOWN_FIELD"];
 
 /** Codes of the addon that mean that a name stands for nothing, or for several things. */
-const notFound = ["NOT_FOUND", "UNKNOWN_NAME", "AMBIGUOUS_NAME"];
+const notFound = ["NOT_FOUND", "UNKNOWN_NAME", "AMBIGUOUS_NAME", "NO_OPERATION", "NO_PAGE", "NO_TRACE"];
 
 /**
  * 0 done, 1 an error, 2 wrong usage, 3 not found.

@@ -1,18 +1,20 @@
 // Writing to the terminal or a pipe. A pipe gets every byte; on a terminal no text but ours can do more than be read. If the reader
-// goes away, the program ends quietly, as other tools do.
+// goes away, the program ends quietly, as other tools do; if there is no room, it says so in one line.
 import { randomUUID } from "node:crypto";
-import { styleText } from "node:util";
+import { getSystemErrorMessage, styleText } from "node:util";
 import { harmless } from "../../lib/terminal.js";
 
 /** Stands for the escape character of our own styles until they are written: nobody who wrote a text can know it. */
 const ownEscape = `<${randomUUID()}>`;
 
 for (const stream of [process.stdout, process.stderr]) {
-  stream.on("error", (error) => {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code === "EPIPE") {
+  stream.on("error", (/** @type {NodeJS.ErrnoException} */ { code, errno, message }) => {
+    if (code === "EPIPE") {
       process.exit();
     }
-    throw error;
+    const why = errno === undefined ? message : getSystemErrorMessage(errno);
+    process.stderr.write(`palimpsest: the output cannot be written: ${why}\n`);
+    process.exit(1);
   });
 }
 

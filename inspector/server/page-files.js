@@ -15,6 +15,6 @@ export async function pageFiles() {
       throw error;
     }
     const missing = new Error("the inspector's page is not built");
-    throw Object.assign(missing, { code: "NO_PAGE", hint: "in a clone of the repository run `npm run build:page`" });
+    throw Object.assign(missing, { code: "NOT_BUILT", hint: "in a clone of the repository run `npm run build:page`" });
   }
 }

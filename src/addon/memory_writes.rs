@@ -141,7 +141,7 @@ impl Memory {
     /// Looks at what other programs remember: Claude Code's memory of the project, or notes that people wrote for it. Only says what it would
     /// take, unless `apply` is true: then that is staged, and the next flush writes it. Nothing of theirs is changed.
     ///
-    /// Rejects with `INVALID_ARGUMENT`; with `apply` also as `remember`.
+    /// Rejects with `INVALID_ARGUMENT`, with `FILE` if there is nothing at `path`; with `apply` also as `remember`.
     #[napi(
         ts_args_type = "options?: MemoryImportOptions | null",
         ts_return_type = "Promise<MemoryImport>"

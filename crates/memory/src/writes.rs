@@ -186,7 +186,8 @@ impl Memory {
     /// `claude_config_dir`: the value of `CLAUDE_CONFIG_DIR`.
     ///
     /// # Errors
-    /// As [`Staging::run`], if something is staged.
+    /// `FILE` if there is nothing at the path that is named; as [`Staging::run`], if something is
+    /// staged.
     pub fn import(
         &mut self,
         from: &ImportFrom,
@@ -194,6 +195,10 @@ impl Memory {
         claude_config_dir: Option<String>,
         apply: bool,
     ) -> Result<ImportPlan> {
+        if let ImportFrom::Path(path) = from {
+            let missing = |source| Error::File { act: "read", path: path.clone(), source };
+            std::fs::metadata(path).map_err(missing)?;
+        }
         let folder = self.folders.folder(Scope::Project);
         let project = folder.and_then(|folder| folder.parent()?.parent()).map(Path::to_owned);
         let places = ImportPlaces { home: self.home.clone(), claude_config_dir, project };
