@@ -37,6 +37,8 @@ pub struct Expression {
     pub wanted: Vec<SearchUnit>,
     /// Units that must not occur.
     pub excluded: Vec<SearchUnit>,
+    /// Wanted identifiers and paths of several parts as they were typed, at most 64.
+    pub typed: Vec<String>,
     /// Whether all wanted ones are function words, such as every question has.
     pub has_only_function_words: bool,
 }
@@ -65,7 +67,11 @@ impl Expression {
     pub fn parse(query: &str) -> Result<Self> {
         let mut wanted: Vec<(SearchUnit, bool)> = Vec::new();
         let mut excluded = Vec::new();
+        let mut typed = Vec::new();
         for piece in pieces(query) {
+            if !piece.quoted && !piece.excluded {
+                typed.extend(identifiers(piece.text).map(str::to_owned));
+            }
             let is_stop_word = !piece.quoted && is_stop_word(piece.text);
             let units =
                 if piece.quoted { quoted_units(piece.text) } else { plain_units(piece.text) };
@@ -86,7 +92,8 @@ impl Expression {
         }
         let wanted = wanted.into_iter().map(|(unit, _)| unit).take(MAX_UNITS).collect();
         excluded.truncate(MAX_UNITS);
-        Ok(Self { wanted, excluded, has_only_function_words })
+        typed.truncate(MAX_UNITS);
+        Ok(Self { wanted, excluded, typed, has_only_function_words })
     }
 }
 
@@ -190,8 +197,20 @@ fn whole_phrase(mut terms: Vec<String>) -> Option<SearchUnit> {
 
 /// The units of a run without spaces: its identifiers and paths.
 fn plain_units(text: &str) -> Vec<SearchUnit> {
-    let is_break = |character| !is_word_character(character) && !JOINING.contains(character);
     text.split(is_break).flat_map(identifier_units).collect()
+}
+
+/// The identifiers and paths of several parts in a run without spaces.
+fn identifiers(text: &str) -> impl Iterator<Item = &str> {
+    let words =
+        text.split(is_break).map(|word| word.trim_matches(|end: char| !is_word_character(end)));
+    let is_part = |term: &&Placed| term.2 == TermKind::Part;
+    words.filter(move |word| terms(word).iter().filter(is_part).count() > 1)
+}
+
+/// Whether a character joins nothing.
+fn is_break(character: char) -> bool {
+    !is_word_character(character) && !JOINING.contains(character)
 }
 
 fn identifier_units(text: &str) -> Vec<SearchUnit> {
@@ -294,6 +313,13 @@ mod tests {
         assert_eq!(shown("src/store/sqlite.rs"), "src+store+sqlite+rs");
         assert_eq!(shown("Store::open(path)"), "store+open path");
         assert_eq!(shown("HTTPServer2"), "http+server+2|httpserver2");
+    }
+
+    #[test]
+    fn what_has_several_parts_is_known_as_it_was_typed() {
+        let query = "why (get_user) in src/Store.rs, -no_one \"not this_one\" getAll* don't open";
+        let typed = Expression::parse(query).unwrap().typed;
+        assert_eq!(typed, ["get_user", "src/Store.rs", "getAll"]);
     }
 
     #[test]

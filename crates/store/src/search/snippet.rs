@@ -54,7 +54,8 @@ struct Match {
 
 /// The best lines of `text` for a search, at most three, in their order; empty without a match.
 ///
-/// A line is better the more units it has that better lines lack; the first of equals wins.
+/// A line is better the more units it has that better lines lack. Of equals, one with an identifier
+/// as it was typed wins, then the first.
 pub fn snippet(text: &str, expression: &Expression) -> Vec<SnippetLine> {
     let found = best_of(text, likely_lines(text, expression), expression);
     let best = if found.is_empty() { best_of(text, all_lines(text), expression) } else { found };
@@ -71,20 +72,23 @@ pub fn snippet(text: &str, expression: &Expression) -> Vec<SnippetLine> {
 /// The best of some lines, in their order. Splitting a text into terms costs far more than
 /// searching for a few letters, so lines are read only until no unread line can be better.
 fn best_of(text: &str, mut lines: Vec<Line>, expression: &Expression) -> Vec<Line> {
-    for line in lines.iter_mut().filter(|line| line.units == ANY) {
-        line.read(text, expression);
+    for line in &mut lines {
+        line.typed = typed_in(&text[line.at.clone()], &expression.typed);
+        if line.units == ANY {
+            line.read(text, expression);
+        }
     }
     let mut best: Vec<Line> = Vec::new();
     let mut seen = 0_u64;
     while best.len() < MAX_LINES {
         let key = |place: usize, line: &Line| {
             let gain = (line.units & !seen).count_ones();
-            (gain, line.units.count_ones(), Reverse(place))
+            (gain, line.units.count_ones(), line.typed, Reverse(place))
         };
         let places = lines.iter().enumerate().filter(|(_, line)| line.units != 0);
         let mut queue: BinaryHeap<_> = places.map(|(place, line)| key(place, line)).collect();
         let found = loop {
-            let Some((gain, _, Reverse(place))) = queue.pop() else { break None };
+            let Some((gain, .., Reverse(place))) = queue.pop() else { break None };
             if gain == 0 && !best.is_empty() {
                 break None;
             }
@@ -114,12 +118,14 @@ struct Line {
     matches: Option<Vec<Match>>,
     /// A bit for each unit found in it; until it is read, for each unit that may be in it.
     units: u64,
+    /// How many identifiers of the search it has as they were typed.
+    typed: usize,
 }
 
 impl Line {
     /// A line that was not read yet.
     fn unread(at: Range<usize>, units: u64) -> Self {
-        Self { at, matches: None, units }
+        Self { at, matches: None, units, typed: 0 }
     }
 
     /// Finds the matches that start in the line. A phrase may continue in the following lines.
@@ -226,6 +232,17 @@ fn all_lines(text: &str) -> Vec<Line> {
     lines.collect()
 }
 
+/// How many identifiers stand in a line as they were typed, and not within longer ones.
+fn typed_in(line: &str, typed: &[String]) -> usize {
+    let joins = |character: char| character == '_' || is_word_character(character);
+    let stands = |word: &&String| {
+        let is_whole =
+            |at: usize| !line[..at].ends_with(joins) && !line[at + word.len()..].starts_with(joins);
+        line.match_indices(word.as_str()).any(|(at, _)| is_whole(at))
+    };
+    typed.iter().filter(stands).count()
+}
+
 /// The bytes of the line that contains a byte, without its ending.
 fn line_at(text: &str, at: usize) -> Range<usize> {
     let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
@@ -312,6 +329,16 @@ mod tests {
         assert_eq!(shown(text, "transformcontext"), ["2: let x = [transformContext](y);"]);
         assert_eq!(shown(text, "context"), ["2: let x = transform[Context](y);"]);
         assert_eq!(shown("die Größe\n数据库里", "grosse 据"), ["1: die [Größe]", "2: 数[据库]里"]);
+    }
+
+    #[test]
+    fn the_line_with_the_identifier_as_it_was_typed_wins() {
+        let text = "get the user\nlater we get user data\nlet getUser = 1;\nget_user_name()\nfn get_user(id: u32) {}\n";
+        assert_eq!(shown(text, "get_user"), ["5: fn [get_user](id: u32) {}"]);
+        assert_eq!(shown(text, "getUser"), ["3: let [getUser] = 1;"]);
+        assert_eq!(shown(text, "\"get user\""), ["2: later we [get user] data"]);
+        let text = "read the file; then read\nfile again\nfn read_file(p) {}\n";
+        assert_eq!(shown(text, "read_file"), ["3: fn [read_file](p) {}"]);
     }
 
     #[test]
