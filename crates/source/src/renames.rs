@@ -16,7 +16,10 @@ const MAX_PAIRS: usize = 200;
 /// returned.
 pub fn renames(command: &str, cwd: &Path) -> Vec<(PathBuf, PathBuf)> {
     let mut pairs = Vec::new();
-    for placed in commands(command, cwd).iter().filter(|placed| !placed.command.is_elsewhere) {
+    let commands = commands(command, cwd);
+    let moves =
+        |placed: &&PlacedCommand| !placed.command.is_elsewhere && placed.command.is_of_system();
+    for placed in commands.iter().filter(moves) {
         match (placed.command.program(), placed.command.git()) {
             ("mv", _) => moved(placed, &placed.command.arguments().collect::<Vec<_>>(), &mut pairs),
             (_, Some(git)) if git.subcommand == "mv" => moved(placed, &git.arguments, &mut pairs),
@@ -104,6 +107,7 @@ mod tests {
             ("mv src/*.rs lib", "src>lib"),
             ("mv a $B; mv a; mv; mv a* ?; echo mv a b; cp a b", ""),
             ("mv 'a", ""),
+            ("./mv a b; bin/git mv a b; PATH=bin mv a b", ""),
         ] {
             assert_eq!(found(command), expected, "{command}");
         }

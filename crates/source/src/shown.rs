@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::commands::commands;
-use base::harness::shell::{Pick, shown_files};
+use base::harness::shell::{Command, Pick, shown_files};
 use base::harness::shows_nothing;
 use base::object::{Slice, line_count, slice_of_lines};
 
@@ -27,8 +27,14 @@ pub fn shown_file(line: &str, folder: &Path) -> Option<ShownFile> {
     if line.len() > MAX_BYTES {
         return None;
     }
+    let commands = commands(line, folder);
+    let may_be_other =
+        |command: &Command| command.sets_path() || (command.is_shown && !command.is_of_system());
+    if commands.iter().any(|placed| may_be_other(&placed.command)) {
+        return None;
+    }
     let mut shown: Option<ShownFile> = None;
-    for placed in commands(line, folder) {
+    for placed in &commands {
         let command = &placed.command;
         if !command.is_shown
             || command.runs_script()
@@ -78,6 +84,7 @@ mod tests {
             ("cat < a", "/p/a"),
             ("bash -lc 'cd x && sed -n 1,5p a'", "/p/x/a"),
             ("make > log 2>&1; cat log", "/p/log"),
+            ("./make.sh > log 2>&1; /bin/cat log", "/p/log"),
             ("x=$(cat b); cat a", "/p/a"),
             ("RUST_LOG=x timeout 5 cat a", "/p/a"),
         ] {
@@ -105,6 +112,14 @@ mod tests {
             "find . | xargs cat",
             "git show HEAD:a",
             "for f in a b; do cat a; done",
+            "./cat a",
+            "bin/sed -n 1p a",
+            "cat a | ./head -n 1",
+            "./true; cat a",
+            "./bash -c 'cat a'",
+            "PATH=bin cat a",
+            "PATH=bin; cat a",
+            "export PATH=bin:$PATH && cat a",
             "",
         ] {
             assert_eq!(path(line), None, "{line}");

@@ -1,6 +1,6 @@
 //! Sessions in which people other than the user take part, and what they may name.
 
-use base::object::{Nickname, ObjectId};
+use base::object::{AsOf, Nickname, ObjectId};
 use config::Settings;
 use live::{LiveSession, OpenSession, Wanted};
 use serde_json::json;
@@ -81,6 +81,26 @@ fn a_confined_session_only_has_versions_that_it_met() {
     let all = host.store.history(&id).unwrap();
     assert_eq!((versions.len(), all.len()), (1, 2));
     assert_eq!(versions[0], all[0].content_hash);
+}
+
+#[test]
+fn a_printed_notice_brings_no_file_of_the_host() {
+    let (mut host, confined, _) = beside("group");
+    host.live = confined;
+    host.restart_list();
+    let lines = |numbers: std::ops::RangeInclusive<u32>| {
+        let lines = numbers.map(|n| format!("line {n} of the build log\n"));
+        lines.collect::<Vec<_>>().concat()
+    };
+    host.write_file("whole.log", &lines(1..=1_000));
+    let path = host.path("whole.log").display().to_string();
+    let notice = format!("[Showing lines 901-1000 of 1000. Full output: {path}]");
+    host.user("look");
+    let shown = format!("{}\n{notice}", lines(901..=1_000));
+    let id = host.tool("bash", &json!({ "command": "make" }), &shown);
+    host.send();
+    let version = host.store.require(&ObjectId::new(id), AsOf::Latest).unwrap();
+    assert!(version.additional.is_empty(), "{version:?}");
 }
 
 #[test]

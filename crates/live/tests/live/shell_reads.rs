@@ -89,6 +89,9 @@ fn whatever_is_not_exactly_these_lines_is_an_output() {
         ("cat a.txt", lines(1..=120) + "\n\nCommand exited with code 1"),
         ("ssh host cat a.txt", lines(1..=120)),
         ("git show HEAD:a.txt", lines(1..=120)),
+        ("./cat a.txt", lines(1..=120)),
+        ("PATH=bin cat a.txt", lines(1..=120)),
+        ("export PATH=bin; cat a.txt", lines(1..=120)),
     ] {
         let mut host = host(Settings { preview_tokens: 0, ..Settings::default() });
         bash(&mut host, command, &output);

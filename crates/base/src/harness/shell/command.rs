@@ -25,6 +25,8 @@ const PREFIXES: [(&str, &[&str]); 14] = [
     ("command", &[]),
     ("builtin", &[]),
 ];
+/// Folders with the system's own programs.
+const SYSTEM_FOLDERS: [&str; 2] = ["/bin", "/usr/bin"];
 /// Programs that run a command elsewhere if their words include `exec` or `run`.
 const CONTAINERS: [&str; 4] = ["docker", "podman", "nerdctl", "kubectl"];
 
@@ -57,6 +59,25 @@ impl Command {
     /// The program's name without its folder; empty if there is none.
     pub fn program(&self) -> &str {
         self.words.get(self.program).map_or("", |word| base_name(&word.text))
+    }
+
+    /// Whether its program, and those that run it, are the system's own of their names as far as the
+    /// words tell: anybody can write a `./head` that shows something else.
+    pub fn is_of_system(&self) -> bool {
+        let runs = self.words.iter().take(self.program + 1).enumerate().filter(|(place, word)| {
+            let name = base_name(&word.text);
+            *place == self.program || PREFIXES.iter().any(|(prefix, _)| *prefix == name)
+        });
+        let mut folders = runs.filter_map(|(_, word)| Some(word.text.rsplit_once('/')?.0));
+        folders.all(|folder| SYSTEM_FOLDERS.contains(&folder)) && !self.sets_path()
+    }
+
+    /// Whether it may set where programs are found, for itself or for all that follow.
+    pub fn sets_path(&self) -> bool {
+        self.words.iter().any(|word| {
+            let value = word.text.strip_prefix("PATH");
+            value.is_some_and(|value| value.starts_with('=') || value.starts_with("+="))
+        })
     }
 
     /// The program and everything after it, including redirections.

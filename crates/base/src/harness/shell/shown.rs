@@ -82,7 +82,8 @@ pub fn shown_files(command: &Command) -> Option<ShownFiles<'_>> {
     let is_one = programs::output(program) == Some(programs::Output::Files)
         || takes_lines
         || program == "sed";
-    if !is_one || command.is_elsewhere || command.is_given_arguments() {
+    let is_other = command.is_elsewhere || !command.is_of_system();
+    if !is_one || is_other || command.is_given_arguments() {
         return None;
     }
     let mut shown = if program == "sed" { by_sed(command)? } else { by_options(command)? };
@@ -317,6 +318,12 @@ mod tests {
             "docker exec x cat a",
             "ls | xargs cat",
             "head -n x a",
+            "./head a",
+            "bin/sed -n 1p a",
+            "/w/bin/cat a",
+            "./sudo cat a",
+            "PATH=bin:$PATH cat a",
+            "env PATH+=:bin cat a",
             "wc -l a",
             "",
         ] {
