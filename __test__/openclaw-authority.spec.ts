@@ -3,8 +3,9 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openMemory, openSession, openStore, tools, trustProject } from "../index.js";
+import { openMemory, openSession, openStore, type Session, tools, trustProject } from "../index.js";
 import { type Asked, isAllowed } from "../lib/authority.js";
 import { memoryParts } from "../lib/memory-command.js";
 import { Authority } from "../openclaw-plugin/authority.js";
@@ -278,6 +279,104 @@ test("the request of a group holds nothing of the owner's", async () => {
       expect(await refuseWrite(plugin, event, { sessionId, sessionKey }), path).toMatchObject({ block: true });
     }
   }
+});
+
+describe("in a sandbox", () => {
+  const box = "agent:main:telegram:group:-1009";
+  const diary = join(workspace, "diary.md");
+  const sandboxed = { ...withTelegram, agents: { defaults: { sandbox: { mode: "non-main" } } } };
+
+  beforeAll(() => plugin.authority.configure(...madeUpHost(sandboxed)));
+  afterAll(() => plugin.authority.configure(...madeUpHost(withTelegram)));
+
+  /** What the model, its tool and a member are shown after a call, and after the owner changed the file of that name. */
+  async function shownAfter(sessionId: string, name: string, args: object, text: string): Promise<string> {
+    write(diary, `guess\n${secret}\n`);
+    const current = await plugin.sessions.of({ sessionId, sessionKey: box, cwd: workspace });
+    const session = current?.session as Session;
+    const call = { type: "toolCall", id: `call${++time}`, name, arguments: args };
+    const list = [
+      user("hello"),
+      { role: "assistant", content: [call], timestamp: ++time },
+      {
+        role: "toolResult",
+        toolCallId: call.id,
+        toolName: name,
+        isError: false,
+        content: [{ type: "text", text }],
+        timestamp: ++time,
+      },
+    ];
+    const said: unknown[] = [await session.transformContext(list)];
+    write(diary, `guess\n${secret}\nand ${secret} again\n`);
+    said.push(await session.transformContext([...list, user("go on")]));
+    const activate = tools().find((tool) => tool.name === "activate");
+    for (const named of ["f1", "diary.md", diary]) {
+      said.push(await activate?.execute(session, "", { name: named }).catch(String));
+      said.push(await typed(onTelegram(member, "group:-1009"), sessionId, box, `show ${named}`));
+    }
+    return JSON.stringify(said);
+  }
+
+  test.each([
+    ["read", { path: "diary.md" }, "text of the sandbox\n"],
+    ["read", { path: diary }, "guess\n"],
+    ["write", { path: "diary.md", content: "x\n" }, "Wrote 2 bytes"],
+    ["write", { path: pathToFileURL(diary).href, content: "x\n" }, "Wrote 2 bytes"],
+    ["edit", { path: diary, edits: [{ oldText: "a", newText: "b" }] }, "Edited"],
+    ["exec", { command: "cat diary.md; echo mine > diary.md" }, "mine\n"],
+    ["exec", { command: `head -n 1 ${diary}` }, "guess\n"],
+    ["exec", { command: `./head -n 1 ${diary}` }, "guess\n"],
+    ["exec", { command: `grep -n g ${diary}` }, `${diary}:1:guess\n`],
+    ["exec", { command: "mv plan.md diary.md" }, ""],
+    ["grep", { pattern: "g", path: workspace }, "diary.md:1:guess\n"],
+  ])("`%s` %o shows no file of this machine", async (name, args, text) => {
+    const shown = await shownAfter(`box${++time}`, name, args, text);
+    expect(shown).not.toContain(secret);
+    expect(shown).not.toContain("changed on disk");
+  });
+
+  test("what a command printed names no file of this machine", async () => {
+    const whole = write(join(folder, "whole.log"), Array.from({ length: 900 }, (_, at) => `line ${at}`).join("\n"));
+    const shown = Array.from({ length: 100 }, (_, at) => `line ${at + 800}`).join("\n");
+    const notice = `[Showing lines 801-900 of 900. Full output: ${whole}]`;
+    const said = await shownAfter("box-notice", "exec", { command: "make" }, `${shown}\n\n${notice}`);
+    expect(said).not.toContain(secret);
+    expect(await typed(onTelegram(member, "group:-1009"), "box-notice", box, "show t1")).not.toMatch(/^line 7$/m);
+  });
+
+  test("the host's word for a run counts, and opens it anew", async () => {
+    plugin.authority.configure(...madeUpHost(withTelegram));
+    const who = { sessionId: "told", sessionKey: "agent:main:telegram:group:-1010", cwd: workspace };
+    const first = await plugin.sessions.of(who);
+    expect(first?.isElsewhere).toBe(false);
+    expect(await plugin.sessions.of(who)).toBe(first);
+    plugin.sessions.heard({ ...who, sandboxed: true });
+    expect((await plugin.sessions.of(who))?.isElsewhere).toBe(true);
+    plugin.sessions.heard({ ...who, sandboxed: false });
+    expect((await plugin.sessions.of(who))?.isElsewhere).toBe(false);
+  });
+
+  test("where it cannot be known, only the owner's files count", async () => {
+    const [api, host] = madeUpHost(withTelegram);
+    const broken = () => {
+      throw new Error("no such session");
+    };
+    for (const [config, resolveSandboxRuntimeStatus] of [
+      [withTelegram, broken],
+      [{ ...withTelegram, tools: { exec: { host: "node" } } }, host.resolveSandboxRuntimeStatus],
+      [
+        { ...withTelegram, agents: { list: [{ tools: { exec: { host: "node" } } }] } },
+        host.resolveSandboxRuntimeStatus,
+      ],
+    ] as const) {
+      plugin.authority.configure({ ...api, config } as typeof api, { ...host, resolveSandboxRuntimeStatus });
+      const isElsewhere = async (sessionId: string, sessionKey: string) =>
+        (await plugin.sessions.of({ sessionId, sessionKey, cwd: workspace }))?.isElsewhere;
+      expect(await isElsewhere("unknown", box)).toBe(true);
+      expect(await isElsewhere("own", own)).toBe(false);
+    }
+  });
 });
 
 test("what a group learns stays there until the owner imports it", async () => {

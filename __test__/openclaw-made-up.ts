@@ -35,6 +35,10 @@ export function madeUpHost(config: Config = {}, paired?: string[]): [PluginApi, 
       );
       return { senderIsOwner: isListed || (channel === "webchat" && scopes?.includes("operator.admin") === true) };
     },
+    resolveSandboxRuntimeStatus({ cfg, sessionKey }: Parameters<HostFunctions["resolveSandboxRuntimeStatus"]>[0]) {
+      const { mode } = (cfg as HostConfig).agents?.defaults?.sandbox ?? {};
+      return { sandboxed: mode === "all" || (mode === "non-main" && sessionKey !== "agent:main:main") };
+    },
   };
   return [api as unknown as PluginApi, host as unknown as HostFunctions];
 }

@@ -1,6 +1,6 @@
-// Whose a conversation of OpenClaw is, and who writes in it, as far as the host tells: by the key of a session, the configuration, and the
-// people who were let in by pairing. Who is an owner is the host's word (`commands.ownerAllowFrom`). What cannot be shown is not the
-// owner's. Decides nothing else: what follows is in lib/authority.js.
+// Whose a conversation of OpenClaw is, who writes in it, and whether its tools run on this machine, as far as the host tells: by the key of
+// a session, the configuration, and the people who were let in by pairing. Who is an owner is the host's word (`commands.ownerAllowFrom`).
+// What cannot be shown is not the owner's. Decides nothing else: what follows is in lib/authority.js.
 
 /**
  * @import { Conversation, Sender } from "../lib/authority.js"
@@ -31,6 +31,8 @@ export class Authority {
   config;
   /** @type {HostFunctions["resolveCommandAuthorization"] | undefined} */
   #authorize;
+  /** @type {HostFunctions["resolveSandboxRuntimeStatus"] | undefined} */
+  #sandboxOf;
   /** Who was let in by pairing. @type {((channel: string, accountId: string) => Promise<string[]>) | undefined} */
   #paired;
 
@@ -41,6 +43,7 @@ export class Authority {
   configure(api, host) {
     this.config = api.config;
     this.#authorize = host.resolveCommandAuthorization;
+    this.#sandboxOf = host.resolveSandboxRuntimeStatus;
     const pairing = api.runtime?.channel?.pairing;
     this.#paired = pairing && ((channel, accountId) => pairing.readAllowFromStore({ channel, accountId }));
   }
@@ -72,6 +75,25 @@ export class Authority {
     const main = `${this.#session.mainKey ?? "main"}`.toLowerCase();
     // Any other key of one part is an operator's: channels make none.
     return (first !== "main" && first !== main) || (await this.#isMainOwners()) ? "owner" : "mixed";
+  }
+
+  /**
+   * Whether the tools of a session run elsewhere, so that paths mean other files than on this machine; undefined where that is not known.
+   * @param {string | undefined} sessionKey
+   */
+  runsElsewhere(sessionKey) {
+    const { tools, agents } = /** @type {Json} */ (this.config ?? {});
+    const all = [{ tools }, ...Object.values(agents?.entries ?? {}), ...Object.values(agents?.list ?? [])];
+    // Commands run on another machine, and other tools here.
+    const isApart = all.some((agent) => agent?.tools?.exec?.host === "node");
+    if (isApart || this.#sandboxOf === undefined || sessionKey === undefined || sessionKey === "") {
+      return undefined;
+    }
+    try {
+      return this.#sandboxOf({ cfg: this.config ?? {}, sessionKey }).sandboxed;
+    } catch {
+      return undefined;
+    }
   }
 
   /**

@@ -100,7 +100,11 @@ export interface EngineContext {
 /** What is read of the host's configuration. */
 export interface HostConfig {
   agents?: {
-    defaults?: { workspace?: string; models?: Record<string, { params?: { cacheRetention?: unknown } } | undefined> };
+    defaults?: {
+      workspace?: string;
+      models?: Record<string, { params?: { cacheRetention?: unknown } } | undefined>;
+      sandbox?: { mode?: string; docker?: { workdir?: string } };
+    };
   };
   models?: { providers?: Record<string, HostProvider | undefined> };
 }
@@ -146,6 +150,8 @@ export interface ToolContext extends HookContext {
   /** Who is behind the run; absent where it is nobody on a channel. */
   requesterSenderId?: string;
   senderIsOwner?: boolean;
+  /** Whether the tools of the run are in a sandbox. */
+  sandboxed?: boolean;
 }
 
 export interface HostTool {
@@ -231,4 +237,6 @@ export interface HostFunctions {
   resolveCommandAuthorization(params: { cfg: unknown; commandAuthorized: boolean; ctx: Record<string, unknown> }): {
     senderIsOwner: boolean;
   };
+  /** Whether the tools of a session run in a sandbox. */
+  resolveSandboxRuntimeStatus(params: { cfg: unknown; sessionKey: string }): { sandboxed: boolean };
 }

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { resolveCommandAuthorization } from "openclaw/plugin-sdk/command-auth-native";
 import { buildMemorySystemPromptAddition, delegateCompactionToRuntime } from "openclaw/plugin-sdk/core";
 import { definePluginEntry } from "openclaw/plugin-sdk/plugin-entry";
+import { resolveSandboxRuntimeStatus } from "openclaw/plugin-sdk/sandbox";
 
 export default definePluginEntry({
   id: "palimpsest",
@@ -18,6 +19,11 @@ export default definePluginEntry({
     const { register } = createRequire(asker)(
       api.rootDir === undefined ? "./plugin.js" : "./openclaw-plugin/plugin.js",
     );
-    register(api, { buildMemorySystemPromptAddition, delegateCompactionToRuntime, resolveCommandAuthorization });
+    register(api, {
+      buildMemorySystemPromptAddition,
+      delegateCompactionToRuntime,
+      resolveCommandAuthorization,
+      resolveSandboxRuntimeStatus,
+    });
   },
 });

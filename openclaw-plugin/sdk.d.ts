@@ -10,6 +10,9 @@ declare module "openclaw/plugin-sdk/plugin-entry" {
 declare module "openclaw/plugin-sdk/command-auth-native" {
   export const resolveCommandAuthorization: import("./host.d.ts").HostFunctions["resolveCommandAuthorization"];
 }
+declare module "openclaw/plugin-sdk/sandbox" {
+  export const resolveSandboxRuntimeStatus: import("./host.d.ts").HostFunctions["resolveSandboxRuntimeStatus"];
+}
 declare module "openclaw/plugin-sdk/core" {
   type HostFunctions = import("./host.d.ts").HostFunctions;
   export const buildMemorySystemPromptAddition: HostFunctions["buildMemorySystemPromptAddition"];

@@ -29,6 +29,11 @@ import { isJoined } from "./turn.js";
  * @property {string} [sessionKey]
  * @property {string} cwd the agent's workspace
  * @property {string} [parent] session that it is a fork of
+ *
+ * @typedef {object} Standing of a session
+ * @property {Conversation} conversation whose it is
+ * @property {string} name of the conversation
+ * @property {boolean} isElsewhere whether its tools run where paths mean other files than on this machine
  */
 
 /** Why a session is off that a person turned off. */
@@ -68,20 +73,23 @@ export class Current {
   notices;
   /** Whose it is. @type {Conversation} */
   conversation;
+  /** Whether its tools run elsewhere. */
+  isElsewhere;
 
   /**
    * @param {Session} session
    * @param {Store} store
    * @param {SessionMemory} memory
    * @param {string[]} notices
-   * @param {Conversation} conversation
+   * @param {Standing} standing
    */
-  constructor(session, store, memory, notices, conversation) {
+  constructor(session, store, memory, notices, { conversation, isElsewhere }) {
     this.session = session;
     this.store = store;
     this.memory = memory;
     this.notices = notices;
     this.conversation = conversation;
+    this.isElsewhere = isElsewhere;
   }
 
   /** Messages of persons that went out before, where the host may have joined some since. @param {readonly HostMessage[]} history */
@@ -126,6 +134,8 @@ export class Sessions {
   #authority;
   /** Strangers who are not written down yet, by session. @type {Map<string, Set<string>>} */
   #strangers = new Map();
+  /** IDs and keys of sessions whose tools are in a sandbox by the host's word. @type {Set<string>} */
+  #sandboxed = new Set();
   /** Why a session is off. @type {Map<string, string>} */
   #off = new Map();
   /** Ends the looks at the shared store, if there is one. @type {(() => void) | undefined} */
@@ -136,7 +146,7 @@ export class Sessions {
   /**
    * @param {string} folder of the log and of the file with choices
    * @param {Failures} failures
-   * @param {Pick<Authority, "conversationOf" | "strangerIn" | "isOwnerNow">} authority
+   * @param {Pick<Authority, "conversationOf" | "strangerIn" | "isOwnerNow" | "runsElsewhere">} authority
    */
   constructor(folder, failures, authority) {
     this.#authority = authority;
@@ -225,9 +235,10 @@ export class Sessions {
   /** Opens a session, unless it is open. Resolves to undefined where Palimpsest is off; never rejects. @param {Who} who */
   async of(who) {
     const { sessionId } = who;
-    const { conversation } = who.sessionKey === undefined ? {} : await this.whose(sessionId, who.sessionKey);
+    const standing = who.sessionKey === undefined ? undefined : await this.#standingOf(who);
     const open = await this.#open.get(sessionId);
-    if (open?.users === 0 && conversation !== undefined && open.conversation !== conversation) {
+    const isOther = open?.conversation !== standing?.conversation || open?.isElsewhere !== standing?.isElsewhere;
+    if (open?.users === 0 && standing !== undefined && isOther) {
       // Somebody else came, or the owner says otherwise by now.
       await this.close(sessionId);
     }
@@ -281,20 +292,18 @@ export class Sessions {
    * @param {Who} who
    * @param {Settings} settings
    */
-  async #openIn({ sessionId, sessionKey, cwd, parent }, settings) {
+  async #openIn(who, settings) {
+    const { sessionId, sessionKey, cwd, parent } = who;
     const { store } = await this.#storeWith(settings);
     const parentSessionId = parent ?? this.#parents.get(sessionId) ?? this.#parents.get(sessionKey ?? "");
-    const { conversation, name } = await this.whose(sessionId, sessionKey);
-    const confined = conversation !== "owner";
-    const options = { harness: "openclaw", sessionId, cwd, settings, parentSessionId, images: true, confined };
+    const standing = await this.#standingOf(who);
+    const confined = standing.conversation !== "owner";
+    const seen = standing.isElsewhere ? inSandbox(settings, sessionId, confined) : settings;
+    const options = { harness: "openclaw", sessionId, cwd, settings: seen, parentSessionId, images: true, confined };
     const session = await addon.openSession(store, options);
     const isOff = (await this.choiceOf(sessionId)).memoryOff === true;
-    const memory = new SessionMemory(
-      session,
-      store,
-      { conversation: confined ? name : undefined, cwd, isOff },
-      this.#failures,
-    );
+    const conversation = confined ? standing.name : undefined;
+    const memory = new SessionMemory(session, store, { conversation, cwd, isOff }, this.#failures);
     const untrusted = confined ? null : await this.#untrusted(cwd);
     const notices = [store.notice, ...(await session.mountNotices()), untrusted].filter((notice) => notice !== null);
     for (const notice of notices) {
@@ -303,7 +312,7 @@ export class Sessions {
     this.#listen(session);
     this.#endLooks ??= watchSharing(() => this.#sharing(), { notice: (text) => this.#failures.notice(text) });
     this.#failures.info(`session ${session.id} is open in ${store.path}`);
-    return new Current(session, store, memory, notices, conversation);
+    return new Current(session, store, memory, notices, standing);
   }
 
   #noLooks() {
@@ -389,6 +398,14 @@ export class Sessions {
     return { conversation: all.every((one) => this.#authority.isOwnerNow(one)) ? "owner" : "mixed", name };
   }
 
+  /** @param {Who} who @returns {Promise<Standing>} */
+  async #standingOf({ sessionId, sessionKey }) {
+    const { conversation, name } = await this.whose(sessionId, sessionKey);
+    const isSandboxed = [sessionId, sessionKey ?? sessionId].some((known) => this.#sandboxed.has(known));
+    const isElsewhere = isSandboxed || (this.#authority.runsElsewhere(sessionKey) ?? conversation !== "owner");
+    return { conversation, name, isElsewhere };
+  }
+
   /** The same, whoever wrote there. @param {string} sessionId @param {string | undefined} sessionKey */
   async #byKey(sessionId, sessionKey) {
     const name = this.#roots.get(sessionKey ?? "") ?? sessionKey ?? sessionId;
@@ -397,6 +414,13 @@ export class Sessions {
 
   /** The host has a run of the model at hand, on somebody's word. @param {ToolContext} ctx */
   heard(ctx) {
+    for (const known of [ctx.sessionId, ctx.sessionKey].filter((known) => known !== undefined)) {
+      if (ctx.sandboxed === true) {
+        this.#sandboxed.add(known);
+      } else if (ctx.sandboxed === false) {
+        this.#sandboxed.delete(known);
+      }
+    }
     const stranger = this.#authority.strangerIn(ctx);
     const { sessionId } = ctx;
     if (stranger === undefined || sessionId === undefined || this.#strangers.get(sessionId)?.has(stranger)) {
@@ -523,6 +547,18 @@ function choicesIn(read) {
   } catch {
     return {};
   }
+}
+
+/**
+ * The settings of a session whose tools run elsewhere. What a folder of this machine is there only the owner's own sessions may say.
+ * @param {Settings} settings
+ * @param {string} sessionId
+ * @param {boolean} confined
+ * @returns {Settings}
+ */
+function inSandbox(settings, sessionId, confined) {
+  const sandbox = `openclaw ${sessionId}`;
+  return confined ? { ...settings, mounts: [], sandbox } : { ...settings, sandbox: settings.sandbox ?? sandbox };
 }
 
 /** What the owner is told of wrong settings. @param {string[]} problems */
