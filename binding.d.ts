@@ -2366,11 +2366,11 @@ export declare class Memory {
    */
   section(): Promise<MemorySection | null>
   /**
-   * Whether a tool call writes a file of memory that may be looked at. Looks at nothing.
+   * Whether a tool call writes a file of memory that may be looked at, however it spells the path and whatever links lead there.
    *
-   * `args`: those of the call. `cwd`: the working folder, from which relative paths count. Throws `INVALID_ARGUMENT`.
+   * `args`: those of the call. `cwd`: the working folder, from which relative paths count. Rejects with `INVALID_ARGUMENT`.
    */
-  isWrittenBy(tool: string, args: unknown, cwd: string): boolean
+  isWrittenBy(tool: string, args: unknown, cwd: string): Promise<boolean>
   /**
    * Reports a finished tool call: it may have read pages again that had left the system prompt, or have been made before. Call it for
    * every call of the host.

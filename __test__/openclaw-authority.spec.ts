@@ -1,6 +1,6 @@
 // Who may do what in OpenClaw, for every command and option that there is: the tables of the parser say which there are, so that none can be
 // forgotten. What others must not have stands in another conversation, in files, and in the owner's memory.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -279,6 +279,24 @@ test("the request of a group holds nothing of the owner's", async () => {
       expect(await refuseWrite(plugin, event, { sessionId, sessionKey }), path).toMatchObject({ block: true });
     }
   }
+});
+
+test("a group writes no memory but its own", async () => {
+  symlinkSync(join(workspace, ".pi", "memory"), join(workspace, "mem"), "junction");
+  const refused = async (path: string) => {
+    const event = { toolName: "write", params: { path, content: "- planted" } };
+    return (await refuseWrite(plugin, event, { sessionId: "group", sessionKey: group }))?.blockReason;
+  };
+  for (const path of [
+    "@.pi/memory/MEMORY.md",
+    "mem/MEMORY.md",
+    "@mem/new.md",
+    pathToFileURL(join(agentDir, "memory", "MEMORY.md")).href,
+    pathToFileURL(join(workspace, ".pi", "memory", "new.md")).href,
+  ]) {
+    expect(await refused(path), path).toContain("nothing is written there from a conversation with others");
+  }
+  expect(await refused("notes.md")).toBeUndefined();
 });
 
 describe("in a sandbox", () => {

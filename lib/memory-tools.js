@@ -52,15 +52,15 @@ export async function afterTool(behind, call) {
 
 /** @param {Behind} behind @param {ToolCall} call @param {string} [toolCallId] of a call that ran */
 async function tellChanges({ memory, session, guarded }, call, toolCallId) {
-  if (session !== undefined && isWrittenBy(memory, call)) {
+  if (session !== undefined && (await isWrittenBy(memory, call))) {
     await guarded("the model is not told what changed in memory", () => session.memoryChanged(memory, toolCallId));
   }
 }
 
 /** @param {Memory} memory @param {ToolCall} call */
-function isWrittenBy(memory, { toolName, args, cwd }) {
+async function isWrittenBy(memory, { toolName, args, cwd }) {
   try {
-    return memory.isWrittenBy(toolName, args, cwd);
+    return await memory.isWrittenBy(toolName, args, cwd);
   } catch {
     // No arguments of a tool that is known.
     return false;

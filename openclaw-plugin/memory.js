@@ -91,7 +91,7 @@ export class SessionMemory {
    * @param {unknown} args
    */
   async refusal(toolName, args) {
-    if (this.#owners?.isWrittenBy(toolName, args, this.#cwd)) {
+    if (await this.#owners?.isWrittenBy(toolName, args, this.#cwd)) {
       return "This is memory of the owner's own, and nothing is written there from a conversation with others.";
     }
     return this.#guarded("a write was not checked for secrets", () =>

@@ -109,24 +109,23 @@ impl Memory {
         self.answer(|memory| Ok(memory.prompt(None)?.map(section)))
     }
 
-    /// Whether a tool call writes a file of memory that may be looked at. Looks at nothing.
+    /// Whether a tool call writes a file of memory that may be looked at, however it spells the path and whatever links lead there.
     ///
-    /// `args`: those of the call. `cwd`: the working folder, from which relative paths count. Throws `INVALID_ARGUMENT`.
-    #[napi(ts_args_type = "tool: string, args: unknown, cwd: string", catch_unwind)]
+    /// `args`: those of the call. `cwd`: the working folder, from which relative paths count. Rejects with `INVALID_ARGUMENT`.
+    #[napi(
+        ts_args_type = "tool: string, args: unknown, cwd: string",
+        ts_return_type = "Promise<boolean>"
+    )]
     pub fn is_written_by(
         &self,
-        env: Env,
         tool: Given<String>,
         args: Given<Json>,
         cwd: Given<String>,
-    ) -> napi::Result<bool> {
-        let given = || Ok((tool.named("tool")?, args.named("args")?.0, cwd.named("cwd")?));
-        let (tool, args, cwd) = match given() {
-            Ok(given) => given,
-            Err(error) => return Err(to_js(env, &error)?),
-        };
-        let core = lock(&self.core);
-        Ok(core.is_written_by(&tool, &args, Path::new(&cwd)))
+    ) -> Promised<bool> {
+        self.with(move |memory| {
+            let (args, cwd) = (args.named("args")?.0, cwd.named("cwd")?);
+            Ok(memory.is_written_by(&tool.named("tool")?, &args, Path::new(&cwd)))
+        })
     }
 }
 

@@ -14,6 +14,7 @@ use super::parse::parse;
 use super::scope::{Folders, Scope};
 use base::harness::{Call, FileAccess, Patched};
 use base::object::quote;
+use base::path::without_dots;
 use config::{MEMORY_CONFIG_FILE, MemorySettings};
 use context::stand_ins::first_stand_in;
 use source::{canonical_path, read_text, resolve_path};
@@ -79,6 +80,11 @@ pub(super) fn writes_memory(folders: &Folders, cwd: &Path, tool: &str, args: &Va
     written_paths(cwd, Call::new(tool, args)).iter().any(is_memory)
 }
 
+/// Whether a call writes a memory file in a readable scope.
+pub(super) fn writes_own(folders: &Folders, cwd: &Path, tool: &str, args: &Value) -> bool {
+    written_paths(cwd, Call::new(tool, args)).iter().any(|path| find(folders, path).is_some())
+}
+
 /// Whether a call writes into a project's memory that does not count: it would add unseen to what
 /// others left there.
 fn writes_refused(folders: &Folders, cwd: &Path, call: Call<'_>) -> bool {
@@ -89,9 +95,18 @@ fn is_in_refused(folders: &Folders, path: &Path) -> bool {
     folders.is_in_refused(path) || folders.canonical().is_in_refused(&canonical_path(path))
 }
 
+/// The paths that a call may write: hosts differ in what they make of a leading `@`, and of spaces
+/// other than the plain one.
 fn written_paths(cwd: &Path, call: Call<'_>) -> Vec<PathBuf> {
     let written = call.touches().into_iter().filter(|touch| touch.access != FileAccess::Read);
-    written.filter_map(|touch| resolve_path(touch.path, cwd).ok()).collect()
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for touch in written {
+        let bare = touch.path.strip_prefix('@').unwrap_or(touch.path);
+        paths.extend(resolve_path(touch.path, cwd).ok());
+        paths.extend([bare, touch.path].map(|path| without_dots(&cwd.join(path))));
+    }
+    paths.dedup();
+    paths
 }
 
 /// What a call is about to write.
@@ -352,6 +367,32 @@ mod tests {
         desk.write(".pi/memory/MEMORY.md", "");
         std::os::unix::fs::symlink(".pi/memory/MEMORY.md", desk.0.path().join("n.md")).unwrap();
         assert!(desk.refused("write", &json!({ "path": "n.md", "content": KEY })));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_write_is_known_by_any_spelling_and_link() {
+        let desk = Desk::new();
+        let root = desk.0.path();
+        for link in ["mem", "@at", "a\u{a0}b"] {
+            std::os::unix::fs::symlink(".pi/memory", root.join(link)).unwrap();
+        }
+        let (folders, file) = (desk.folders(), root.join(".pi/memory/a.md"));
+        let own = |path: &str| writes_own(&folders, root, "write", &json!({ "path": path }));
+        for path in [
+            ".pi/memory/a.md",
+            "@.pi/memory/a.md",
+            "mem/a.md",
+            "@mem/a.md",
+            "@at/a.md",
+            "a\u{a0}b/a.md",
+            "@a\u{a0}b/a.md",
+            "\u{a0}/../.pi/memory/a.md",
+        ] {
+            assert!(own(path), "{path}");
+        }
+        assert!(own(&format!("file://{}", file.display())));
+        assert!(!own("notes.md") && !own("memory/a.md"));
     }
 
     #[test]

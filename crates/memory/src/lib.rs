@@ -89,7 +89,6 @@ use self::table::Tables;
 use self::watching::Watcher;
 use base::clock::system_time;
 use base::error::{Error, Result};
-use base::harness::{Call, FileAccess};
 use base::object::Timestamp;
 use config::MemorySettings;
 use settings::Standing;
@@ -212,14 +211,11 @@ impl Memory {
         &self.folders
     }
 
-    /// Whether a tool call writes a memory file in a readable scope. Does not access the disk.
+    /// Whether a tool call writes a memory file in a readable scope, however it spells the path and
+    /// whatever links lead there.
     pub fn is_written_by(&self, tool: &str, args: &Value, cwd: &Path) -> bool {
-        let call = Call::new(tool, args);
-        let mut touched = call.touches().into_iter();
-        touched.any(|touch| {
-            let path = || base::path::absolute_path(touch.path, cwd);
-            touch.access != FileAccess::Read && self.folders.find(&path()).is_some()
-        })
+        let _bounded = looks::bounded(LOOK);
+        guard::writes_own(&self.folders, cwd, tool, args)
     }
 
     /// Reads the current content of the folders. A disk that does not answer gives a warning.
