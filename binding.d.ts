@@ -2372,6 +2372,13 @@ export declare class Memory {
    */
   isWrittenBy(tool: string, args: unknown, cwd: string): Promise<boolean>
   /**
+   * Whether a tool call writes one of these files, or into one of these folders, but no file of memory that may be looked at: for what a
+   * conversation with others must not write. Links are followed.
+   *
+   * `places`: absolute paths. The rest as in `isWrittenBy`. Rejects with `INVALID_ARGUMENT`.
+   */
+  isWrittenBeside(tool: string, args: unknown, cwd: string, places: Array<string>): Promise<boolean>
+  /**
    * Reports a finished tool call: it may have read pages again that had left the system prompt, or have been made before. Call it for
    * every call of the host.
    *

@@ -131,6 +131,7 @@ describe("the exports", () => {
       "faults",
       "flush",
       "importFrom",
+      "isWrittenBeside",
       "isWrittenBy",
       "observe",
       "overview",

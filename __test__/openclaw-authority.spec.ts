@@ -1,5 +1,6 @@
 // Who may do what in OpenClaw, for every command and option that there is: the tables of the parser say which there are, so that none can be
 // forgotten. What others must not have stands in another conversation, in files, and in the owner's memory.
+import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -281,8 +282,12 @@ test("the request of a group holds nothing of the owner's", async () => {
   }
 });
 
-test("a group writes no memory but its own", async () => {
+test("a group writes no memory but its own, and no file of ours", async () => {
   symlinkSync(join(workspace, ".pi", "memory"), join(workspace, "mem"), "junction");
+  const memoryOf = (key: string) => {
+    const name = createHash("sha256").update(key).digest("hex").slice(0, 16);
+    return join(agentDir, "palimpsest", "memory", "conversations", name, "MEMORY.md");
+  };
   const refused = async (path: string) => {
     const event = { toolName: "write", params: { path, content: "- planted" } };
     return (await refuseWrite(plugin, event, { sessionId: "group", sessionKey: group }))?.blockReason;
@@ -293,9 +298,15 @@ test("a group writes no memory but its own", async () => {
     "@mem/new.md",
     pathToFileURL(join(agentDir, "memory", "MEMORY.md")).href,
     pathToFileURL(join(workspace, ".pi", "memory", "new.md")).href,
+    "/workspace/.pi/memory/MEMORY.md",
+    memoryOf(other),
+    join(agentDir, "palimpsest.json"),
+    join(agentDir, "palimpsest", "trust.json"),
+    join(folder, "state", "palimpsest", "openclaw-sessions.json"),
   ]) {
     expect(await refused(path), path).toContain("nothing is written there from a conversation with others");
   }
+  expect(await refused(memoryOf(group))).toBeUndefined();
   expect(await refused("notes.md")).toBeUndefined();
 });
 

@@ -96,6 +96,11 @@ export class Authority {
     }
   }
 
+  /** Where a sandbox has the workspace. */
+  get sandboxFolder() {
+    return this.config?.agents?.defaults?.sandbox?.docker?.workdir ?? "/workspace";
+  }
+
   /**
    * Who typed a command.
    * @param {CommandContext} ctx

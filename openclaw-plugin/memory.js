@@ -1,6 +1,7 @@
 // Memory behind a session: what the system prompt says of it, and what tools write there. Global memory is one for Pi and OpenClaw. A
 // conversation that is not the owner's has one of its own, and nothing of theirs is read or written there. Decides nothing about what
 // stands in the prompt, and none of it rejects.
+import { join } from "node:path";
 import * as addon from "../index.js";
 import { afterTool, beforeTool } from "../lib/memory-tools.js";
 import { piAgentDir } from "../lib/places.js";
@@ -18,6 +19,8 @@ export class SessionMemory {
   #open;
   /** The owner's, where the conversation is somebody else's too. @type {Memory | undefined} */
   #owners;
+  /** Files and folders that such a conversation must not write, but for its own memory. @type {string[]} */
+  #kept = [];
   #session;
   #failures;
   #cwd;
@@ -31,10 +34,11 @@ export class SessionMemory {
   /**
    * @param {Session} session
    * @param {Store} store
-   * @param {{ conversation: string | undefined, cwd: string, isOff: boolean }} where `conversation`: its name, where it is not the owner's
+   * @param {{ conversation: string | undefined, cwd: string, kept: string[], isOff: boolean }} where `conversation`: its name, where it is
+   *   not the owner's; `kept`: what nobody writes there, beside what is in Pi's agent folder
    * @param {Failures} failures
    */
-  constructor(session, store, { conversation, cwd, isOff }, failures) {
+  constructor(session, store, { conversation, cwd, kept, isOff }, failures) {
     const owners = { agentDir: piAgentDir(), project: cwd };
     /** Remembers what the owner says of the workspace. @param {boolean | null} trusted */
     this.say = (trusted) => addon.trustProject(owners, trusted);
@@ -44,6 +48,7 @@ export class SessionMemory {
       this.#open = () => addon.openMemory({ agentDir: owners.agentDir, conversation }, store);
       // Not to be written from here, whether the owner trusts the workspace or not.
       this.#owners = addon.openMemory({ ...owners, trusted: true });
+      this.#kept = [...["palimpsest", "palimpsest.json"].map((name) => join(owners.agentDir, name)), ...kept];
     }
     this.#session = session;
     this.#failures = failures;
@@ -91,11 +96,20 @@ export class SessionMemory {
    * @param {unknown} args
    */
   async refusal(toolName, args) {
-    if (await this.#owners?.isWrittenBy(toolName, args, this.#cwd)) {
+    if (await this.#isOwners(toolName, args)) {
       return "This is memory of the owner's own, and nothing is written there from a conversation with others.";
     }
     return this.#guarded("a write was not checked for secrets", () =>
       beforeTool(this.#behind, { toolName, args, cwd: this.#cwd }),
+    );
+  }
+
+  /** Whether a call in a conversation with others writes what is the owner's. @param {string} toolName @param {unknown} args */
+  async #isOwners(toolName, args) {
+    return (
+      this.#owners !== undefined &&
+      ((await this.#owners.isWrittenBy(toolName, args, this.#cwd)) ||
+        (await this.opened.isWrittenBeside(toolName, args, this.#cwd, this.#kept)))
     );
   }
 

@@ -146,7 +146,7 @@ export class Sessions {
   /**
    * @param {string} folder of the log and of the file with choices
    * @param {Failures} failures
-   * @param {Pick<Authority, "conversationOf" | "strangerIn" | "isOwnerNow" | "runsElsewhere">} authority
+   * @param {Pick<Authority, "conversationOf" | "strangerIn" | "isOwnerNow" | "runsElsewhere" | "sandboxFolder">} authority
    */
   constructor(folder, failures, authority) {
     this.#authority = authority;
@@ -303,7 +303,9 @@ export class Sessions {
     const session = await addon.openSession(store, options);
     const isOff = (await this.choiceOf(sessionId)).memoryOff === true;
     const conversation = confined ? standing.name : undefined;
-    const memory = new SessionMemory(session, store, { conversation, cwd, isOff }, this.#failures);
+    // A sandbox may have the workspace itself.
+    const kept = [dirname(this.#choicesFile), join(this.#authority.sandboxFolder, ".pi", "memory")];
+    const memory = new SessionMemory(session, store, { conversation, cwd, kept, isOff }, this.#failures);
     const untrusted = confined ? null : await this.#untrusted(cwd);
     const notices = [store.notice, ...(await session.mountNotices()), untrusted].filter((notice) => notice !== null);
     for (const notice of notices) {

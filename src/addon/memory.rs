@@ -1,6 +1,6 @@
 //! `openMemory` and the class `Memory`: memory that survives sessions. Must not decide anything.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use napi::Env;
@@ -125,6 +125,29 @@ impl Memory {
         self.with(move |memory| {
             let (args, cwd) = (args.named("args")?.0, cwd.named("cwd")?);
             Ok(memory.is_written_by(&tool.named("tool")?, &args, Path::new(&cwd)))
+        })
+    }
+
+    /// Whether a tool call writes one of these files, or into one of these folders, but no file of memory that may be looked at: for what a
+    /// conversation with others must not write. Links are followed.
+    ///
+    /// `places`: absolute paths. The rest as in `isWrittenBy`. Rejects with `INVALID_ARGUMENT`.
+    #[napi(
+        ts_args_type = "tool: string, args: unknown, cwd: string, places: Array<string>",
+        ts_return_type = "Promise<boolean>"
+    )]
+    pub fn is_written_beside(
+        &self,
+        tool: Given<String>,
+        args: Given<Json>,
+        cwd: Given<String>,
+        places: Given<Vec<String>>,
+    ) -> Promised<bool> {
+        self.with(move |memory| {
+            let (tool, args) = (tool.named("tool")?, args.named("args")?.0);
+            let (cwd, places) = (cwd.named("cwd")?, places.named("places")?);
+            let places: Vec<PathBuf> = places.into_iter().map(PathBuf::from).collect();
+            Ok(memory.is_written_beside(&tool, &args, Path::new(&cwd), &places))
         })
     }
 }

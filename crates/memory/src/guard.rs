@@ -85,6 +85,25 @@ pub(super) fn writes_own(folders: &Folders, cwd: &Path, tool: &str, args: &Value
     written_paths(cwd, Call::new(tool, args)).iter().any(|path| find(folders, path).is_some())
 }
 
+/// Whether a call writes at or below one of these places, but no memory file in a readable scope.
+pub(super) fn writes_beside(
+    folders: &Folders,
+    cwd: &Path,
+    tool: &str,
+    args: &Value,
+    places: &[PathBuf],
+) -> bool {
+    let written = written_paths(cwd, Call::new(tool, args));
+    if written.is_empty() {
+        return false;
+    }
+    let places: Vec<PathBuf> = places.iter().map(|place| canonical_path(place)).collect();
+    let folders = folders.canonical();
+    written.iter().map(|path| canonical_path(path)).any(|path| {
+        places.iter().any(|place| path.starts_with(place)) && folders.find(&path).is_none()
+    })
+}
+
 /// Whether a call writes into a project's memory that does not count: it would add unseen to what
 /// others left there.
 fn writes_refused(folders: &Folders, cwd: &Path, call: Call<'_>) -> bool {
@@ -393,6 +412,33 @@ mod tests {
         }
         assert!(own(&format!("file://{}", file.display())));
         assert!(!own("notes.md") && !own("memory/a.md"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_conversation_writes_beside_its_own_memory_nowhere() {
+        let desk = Desk::new();
+        let agent = desk.0.path().join("a");
+        let group = Folders::of_conversation(&agent, "group");
+        let own = group.folder(Scope::Conversation).unwrap().to_owned();
+        let others = own.with_file_name("0000");
+        for folder in [&own, &others] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        std::os::unix::fs::symlink(&others, own.join("link")).unwrap();
+        let places = [agent.join("palimpsest"), agent.join("palimpsest.json")];
+        let beside = |path: &Path| {
+            writes_beside(&group, desk.0.path(), "write", &json!({ "path": path }), &places)
+        };
+        assert!(!beside(&own.join("MEMORY.md")) && !beside(Path::new("notes.md")));
+        for path in [
+            others.join("MEMORY.md"),
+            own.join("link/MEMORY.md"),
+            agent.join("palimpsest/trust.json"),
+            agent.join("palimpsest.json"),
+        ] {
+            assert!(beside(&path), "{}", path.display());
+        }
     }
 
     #[test]

@@ -218,6 +218,19 @@ impl Memory {
         guard::writes_own(&self.folders, cwd, tool, args)
     }
 
+    /// Whether a tool call writes at or below one of these places, but no memory file in a readable
+    /// scope, however it spells the path and whatever links lead there.
+    pub fn is_written_beside(
+        &self,
+        tool: &str,
+        args: &Value,
+        cwd: &Path,
+        places: &[PathBuf],
+    ) -> bool {
+        let _bounded = looks::bounded(LOOK);
+        guard::writes_beside(&self.folders, cwd, tool, args, places)
+    }
+
     /// Reads the current content of the folders. A disk that does not answer gives a warning.
     pub fn look(&mut self) -> Look {
         let _bounded = looks::bounded(LOOK);
