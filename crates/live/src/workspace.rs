@@ -5,6 +5,7 @@
 
 mod check;
 mod disk;
+mod edits;
 mod elsewhere;
 mod finding;
 mod indexing;

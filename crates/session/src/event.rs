@@ -87,6 +87,18 @@ pub enum Event {
         /// `content_hash` of the version.
         version: Hash,
     },
+    /// The model's edit made a version that differs from what the model knew in more than the edit:
+    /// somebody else changed the file too. The file's event precedes this one.
+    ChangedBeside {
+        /// The file.
+        object: ObjectId,
+        /// `content_hash` of the version that the model was last told about.
+        told: Hash,
+        /// `content_hash` of the version that the edit made.
+        version: Hash,
+        /// Which lines of the one became which lines of the other by somebody else.
+        others: LineMap,
+    },
     /// The links in a version of a file were followed. The files found precede this event as
     /// [`Event::File`].
     Linked {

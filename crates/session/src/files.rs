@@ -32,6 +32,9 @@ struct Versions {
     all: Vec<(Hash, Option<LineMap>)>,
     /// The version that the model was last told about, or made itself.
     announced: Hash,
+    /// A later version that the model's edits made where somebody else changed the file too, and
+    /// what somebody else changed. The model knows the rest of it.
+    beside: Option<(Hash, LineMap)>,
     /// The stamp of that version, if it has no text: a version without text may be the same though
     /// the file is not.
     stamp: Option<FileStamp>,
@@ -76,6 +79,7 @@ impl FileVersions {
         let known = self.by_id.entry(event.object.clone()).or_insert_with(|| Versions {
             all: vec![(event.version.clone(), None)],
             announced: event.version.clone(),
+            beside: None,
             stamp: None,
             bytes: (event.bytes.clone(), event.bytes.clone()),
             told: 0,
@@ -108,6 +112,7 @@ impl FileVersions {
         let is_told = event.cause.by_model() || event.cause == Cause::Changed || is_shown;
         if is_told || (!stands && is_news) {
             known.announced = event.version.clone();
+            known.beside = None;
             known.stamp = event.stamp.filter(|_| event.lines.is_none());
             known.bytes.1.clone_from(&event.bytes);
             known.announced_path = None;
@@ -142,6 +147,7 @@ impl FileVersions {
                 .chain(&mut versions.seen)
                 .chain(&mut versions.told_in_part)
                 .chain(versions.made.values_mut())
+                .chain(versions.beside.iter_mut().map(|(version, _)| version))
                 .filter(|version| *version == was)
                 .for_each(|version| *version = now.clone());
         }
@@ -208,11 +214,33 @@ impl FileVersions {
     pub(super) fn announce(&mut self, file: &ObjectId, version: &Hash, stamp: Option<FileStamp>) {
         if let Some(known) = self.by_id.get_mut(file) {
             known.announced = version.clone();
+            known.beside = None;
             known.stamp = stamp;
             known.bytes.1.clone_from(&known.bytes.0);
             known.announced_path = None;
         }
         self.see(file, version);
+    }
+
+    /// Records that an edit of the model's made a version in which somebody else changed lines of
+    /// which the model was not told. `told`: the version that it was last told about.
+    pub(super) fn change_beside(
+        &mut self,
+        file: &ObjectId,
+        told: &Hash,
+        (version, others): (&Hash, &LineMap),
+    ) {
+        if let Some(known) = self.by_id.get_mut(file) {
+            known.announced = told.clone();
+            known.beside = Some((version.clone(), others.clone()));
+            known.seen = Some(told.clone());
+        }
+    }
+
+    /// The version that the model's edits made since it was last told about a file, if somebody else
+    /// changed the file too, and what somebody else changed between the two.
+    pub fn changed_beside(&self, file: &ObjectId) -> Option<(&Hash, &LineMap)> {
+        self.by_id.get(file)?.beside.as_ref().map(|(version, others)| (version, others))
     }
 
     /// Records that the model was told of a change.

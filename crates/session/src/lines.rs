@@ -313,6 +313,39 @@ impl LineMap {
 }
 
 impl LineMap {
+    /// What changed with `later`, by the lines of the text before both; `None` if it changed lines
+    /// that this one did too.
+    pub fn beside(&self, later: &Self) -> Option<Self> {
+        let by_old_lines = |&(first, len, new_first, new_len): &(u64, u64, u64, u64)| {
+            let mut old_first = first;
+            for &(_, removed, written, added) in &self.0 {
+                if written + added <= first {
+                    old_first = (old_first + removed) - added;
+                } else if written < first + len {
+                    return None;
+                }
+            }
+            Some((old_first, len, new_first, new_len))
+        };
+        later.0.iter().map(by_old_lines).collect::<Option<Vec<_>>>().map(Self)
+    }
+
+    /// The new text with the old one's lines in place of what changed.
+    pub fn undone(&self, old: &str, new: &str) -> String {
+        let index = |line: u64| usize::try_from(line).unwrap_or(usize::MAX);
+        let mut kept = new.split('\n');
+        let (mut lines, mut next) = (Vec::new(), 1);
+        for &(old_first, old_len, new_first, new_len) in &self.0 {
+            lines.extend(kept.by_ref().take(index(new_first.saturating_sub(next))));
+            let before = index(old_first.saturating_sub(1));
+            lines.extend(old.split('\n').skip(before).take(index(old_len)));
+            kept.by_ref().take(index(new_len)).for_each(drop);
+            next = new_first + new_len;
+        }
+        lines.extend(kept);
+        lines.join("\n")
+    }
+
     /// Where those lines of a range are in the new text that did not change.
     pub fn unchanged(&self, range: LineRange) -> Vec<LineRange> {
         let mut pieces = Vec::new();
@@ -454,6 +487,19 @@ mod tests {
         assert_eq!(map.unchanged(range(1, 4)), [range(1, 1), range(4, 4), range(6, 6)]);
         assert_eq!(map.unchanged(range(3, 3)), []);
         assert_eq!(LineMap::between("a\nb", "a\nb").unchanged(range(1, 2)), [range(1, 2)]);
+    }
+
+    #[test]
+    fn what_somebody_else_changed_is_told_from_what_was_written() {
+        let (old, written) = ("a\nb\nc\nd\ne", "a\nW\nX\nc\nd\ne");
+        let own = LineMap::between(old, written);
+        for now in ["A\nW\nX\nc\nd\ne", "a\nW\nX\nc\ne", "n\na\nW\nX\nc\nd\nE\nF"] {
+            let others = own.beside(&LineMap::between(written, now)).unwrap();
+            assert_eq!(others.undone(old, now), written, "{now:?}");
+        }
+        let touching = LineMap::between(written, "a\nW\nY\nc\nd\ne");
+        assert_eq!(own.beside(&touching), None);
+        assert_eq!(LineMap::between(old, written).undone(old, written), old);
     }
 
     #[test]

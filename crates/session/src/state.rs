@@ -167,6 +167,9 @@ impl Session {
                 self.notes.help(text, *tokens);
             }
             Event::ToldInPart { object, version } => self.files.tell_in_part(object, version),
+            Event::ChangedBeside { object, told, version, others } => {
+                self.files.change_beside(object, told, (version, others));
+            }
             Event::Linked { object, version, tokens } => {
                 self.links.follow(object, version, *tokens);
             }

@@ -50,8 +50,7 @@ impl Ingest<'_> {
         let Some((path, tokens)) = called_skill(message) else { return Ok(()) };
         let path = self.workspace.disk.resolve(&path)?;
         let (workspace, journal) = (&mut *self.workspace, &mut *self.journal);
-        let Some((object, version)) = workspace.index_file(journal, &path, Cause::Read, None)?
-        else {
+        let Some((object, version)) = workspace.index_file(journal, &path, Cause::Read)? else {
             return Ok(());
         };
         let subject = journal.state().subject(&object);

@@ -277,16 +277,17 @@ impl Ingest<'_> {
             return Ok(Some((file, versions)));
         }
         let (workspace, journal) = (&mut *self.workspace, &mut *self.journal);
+        let asked = Call::new(&call.tool, &call.args);
         if workspace.disk.is_known_by_reports(&location) && message.withheld.is_none() {
             if !cause.by_model() {
                 return workspace.index_reported_read(journal, &location, call, message);
             }
-            let asked = Call::new(&call.tool, &call.args);
             let told =
                 workspace.index_reported_change(journal, &location, cause, &call.id, asked)?;
             return Ok(told.map(|(file, _)| (file, Vec::new())));
         }
-        let indexed = workspace.index_file(journal, path, cause, Some(&call.id))?;
+        let made_by = (&*call.id, asked);
+        let indexed = workspace.index_touched(journal, (path, &location), cause, made_by)?;
         Ok(indexed.map(|(file, version)| (file, vec![version])))
     }
 

@@ -58,7 +58,7 @@ impl Tools<'_> {
         let seen = self.journal.state().files().seen(&file).cloned();
         let before = self.journal.state().announced_path(&file).map(str::to_owned);
         let cause = if is_met { Cause::Checked } else { Cause::Found };
-        let Some((file, now)) = self.workspace.index_file(self.journal, path, cause, None)? else {
+        let Some((file, now)) = self.workspace.index_file(self.journal, path, cause)? else {
             return Ok((None, Vec::new()));
         };
         let room = Additions::of(self.journal.state());

@@ -23,11 +23,10 @@ impl Workspace {
         journal: &mut Journal,
         path: &Path,
         cause: Cause,
-        call: Option<&str>,
     ) -> Result<Option<(ObjectId, Hash)>> {
         let location = self.disk.location(path);
         let reading = self.disk.read_at(path, &location);
-        self.index_reading(journal, &location, reading, cause, call)
+        self.index_reading(journal, &location, reading, cause, None)
     }
 
     /// Makes a version from the reading of a file. Returns its object and version. `None` if

@@ -255,15 +255,31 @@ impl Shown {
     }
 }
 
-/// The text of a file that the model knows: that of the version about which it was last told or, if
-/// that has none, the text that stands in the window.
+/// The text of a file that the model knows from a version and, if it was last told about that one,
+/// from its own edits since.
+pub(super) fn with_edits(
+    journal: &Journal,
+    file: &ObjectId,
+    (told, text): (&Hash, Arc<str>),
+) -> Arc<str> {
+    let files = journal.state().files();
+    let beside = files.changed_beside(file).filter(|_| files.announced(file) == Some(told));
+    let Some((made, others)) = beside else { return text };
+    // What was forgotten since is not known.
+    let Ok(made) = journal.text(file, made) else { return text };
+    others.undone(&text, &made).into()
+}
+
+/// The text of a file that the model knows: that of the version about which it was last told, with
+/// its own edits since, or, if that has none, the text that stands in the window.
 fn text_told(journal: &Journal, file: &ObjectId, told: &Hash) -> Result<Option<Arc<str>>> {
     match journal.text(file, told) {
+        Ok(text) => Ok(Some(with_edits(journal, file, (told, text)))),
         Err(Error::NotFound { .. }) => match journal.state().showings(file).next_back() {
             Some(showing) => journal.text(file, &showing.version).map(Some),
             None => Ok(None),
         },
-        text => text.map(Some),
+        Err(error) => Err(error),
     }
 }
 

@@ -219,7 +219,7 @@ fn as_it_stands(state: &Session, file: &ObjectId) -> Option<Announced> {
 }
 
 /// Whether the model saw the whole present text of a file after it was last told of it.
-fn saw_since(state: &Session, file: &ObjectId) -> bool {
+pub(super) fn saw_since(state: &Session, file: &ObjectId) -> bool {
     let Some(entry) = state.index().get(file) else { return false };
     let Subject::File { version, lines: Some(lines), .. } = &entry.subject else { return false };
     let whole = LineRange { first: 1, last: *lines };

@@ -89,8 +89,8 @@ impl Workspace {
             if self.disk.is_known_by_reports(&location) {
                 self.index_reported_change(journal, &location, cause, &finished.call, call)?;
             } else {
-                let reading = self.disk.read_at(&path, &location);
-                self.index_reading(journal, &location, reading, cause, Some(&finished.call))?;
+                let made_by = (&*finished.call, call);
+                self.index_touched(journal, (&*path, &location), cause, made_by)?;
             }
         }
         if let Some(line) = call.command() {

@@ -66,6 +66,36 @@ fn a_note_on_a_long_line_shows_what_changed_in_it() {
 }
 
 #[test]
+fn a_change_before_an_edit_of_the_model_is_told() {
+    let mut host = reader("a.rs", &numbered(60));
+    host.write_file("a.rs", &numbered(60).replace("line 5 of", "LINE 5 of"));
+    host.edit("a.rs", "line 40 of", "LINE 40 of");
+    host.send();
+    let shown = host.shown();
+    let note = shown.split_once("[f1] a.rs changed on disk after t1 (+1 -1):").unwrap().1;
+    assert!(note.contains("-line 5 of the file\n+LINE 5 of the file"), "{note}");
+    assert!(!note.contains("LINE 40"), "it wrote that itself: {note}");
+    host.tool("bash", &json!({ "command": "true" }), "");
+    host.send();
+    assert_eq!(notes(&host), 1, "{}", host.shown());
+}
+
+#[test]
+fn edits_around_a_change_are_no_part_of_its_note() {
+    let mut host = reader("a.rs", &numbered(60));
+    host.edit("a.rs", "line 10 of", "one\ntwo\nline 10 of");
+    let text = std::fs::read_to_string(host.path("a.rs")).unwrap();
+    host.write_file("a.rs", &text.replace("line 30 of the file\n", ""));
+    host.edit("a.rs", "line 50 of", "three\nLINE 50 of");
+    host.edit("a.rs", "line 20 of", "LINE 20 of");
+    host.send();
+    let shown = host.shown();
+    let note = shown.split_once("[f1] a.rs changed on disk after t1 (+0 -1):").unwrap().1;
+    assert!(note.contains("-line 30 of the file") && !note.contains("\n+"), "{note}");
+    assert_eq!(notes(&host), 1, "{shown}");
+}
+
+#[test]
 fn a_failed_edit_shows_the_change_and_the_current_text_once() {
     let mut host = reader("a.rs", TEXT);
     host.write_file("a.rs", &TEXT.replace("fn two() {}", "fn two(x: u8) {}"));

@@ -1,0 +1,104 @@
+//! What the model's edits do not explain: between what it knew of a file and its edit, somebody
+//! else may have changed the file too.
+//!
+//! Must not tell the model about it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::Workspace;
+use super::notes::with_edits;
+use super::telling::saw_since;
+use crate::journal::Journal;
+use base::error::Result;
+use base::harness::Call;
+use base::object::{Hash, ObjectId};
+use config::Layout;
+use context::log_layout::Texts;
+use session::{Cause, Event, LineMap};
+use source::Location;
+
+/// What the model knows of a file that it edits.
+struct Known {
+    /// The version that it was last told about, or saw as a whole since, and its text.
+    told: (Hash, Arc<str>),
+    /// That text with the edits that the model made since.
+    text: Arc<str>,
+}
+
+impl Workspace {
+    /// Makes a version of a file that a call read or changed, see [`Self::index_reading`]. What
+    /// somebody else changed besides an edit waits for the next note.
+    pub(crate) fn index_touched(
+        &self,
+        journal: &mut Journal,
+        (path, location): (&Path, &Location),
+        cause: Cause,
+        (id, call): (&str, Call<'_>),
+    ) -> Result<Option<(ObjectId, Hash)>> {
+        let known = match cause {
+            Cause::Edited => self.known_before(journal, &location.id()?),
+            _ => None,
+        };
+        let reading = self.disk.read_at(path, location);
+        let indexed = self.index_reading(journal, location, reading, cause, Some(id))?;
+        if let (Some(known), Some((file, made))) = (known, &indexed) {
+            known.compare(journal, (file, made), call);
+        }
+        Ok(indexed)
+    }
+
+    /// `None` if no note would tell of a change: `pools` shows files as they are.
+    fn known_before(&self, journal: &Journal, file: &ObjectId) -> Option<Known> {
+        if self.options.settings.layout == Layout::Pools || !self.stands(journal, file) {
+            return None;
+        }
+        let state = journal.state();
+        let seen = state.version(file).filter(|_| saw_since(state, file));
+        let version = seen.or_else(|| state.files().announced(file))?.clone();
+        let told = journal.text(file, &version).ok()?;
+        let text = with_edits(journal, file, (&version, Arc::clone(&told)));
+        Some(Known { told: (version, told), text })
+    }
+}
+
+impl Known {
+    /// Records what the edit that made a version does not explain.
+    fn compare(self, journal: &mut Journal, (file, made): (&ObjectId, &Hash), call: Call<'_>) {
+        let Some(own) = edited(&self.text, call) else { return };
+        let Ok(now) = journal.text(file, made) else { return };
+        // An edit whose result comes in once more was made before.
+        if *own == *now || *self.text == *now {
+            return;
+        }
+        let (version, told) = self.told;
+        let others = LineMap::between(&told, &own).beside(&LineMap::between(&own, &now));
+        // Where both changed the same lines, the note has them as they are.
+        let others = others.unwrap_or_else(|| LineMap::between(&told, &now));
+        let (object, made) = (file.clone(), made.clone());
+        journal.record(Event::ChangedBeside { object, told: version, version: made, others });
+    }
+}
+
+/// A text after an edit; `None` if it does not have what the edit replaces, or has it several
+/// times.
+fn edited(text: &str, call: Call<'_>) -> Option<String> {
+    let has_returns = text.contains("\r\n");
+    // Tools find lines whatever ends them.
+    let ended = |part: &str| {
+        let plain = part.replace("\r\n", "\n");
+        if has_returns { plain.replace('\n', "\r\n") } else { plain }
+    };
+    let replacements = call.replacements();
+    let is_none = replacements.is_empty();
+    let mut edited = text.to_owned();
+    for (old, new) in replacements {
+        let (old, new) = (ended(old), ended(new));
+        let times = if old.is_empty() { 0 } else { edited.matches(&*old).count() };
+        if times == 0 || (times > 1 && !call.replaces_all()) {
+            return None;
+        }
+        edited = edited.replace(&*old, &new);
+    }
+    (!is_none).then_some(edited)
+}
