@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ListTail, Request};
 use crate::journal::Journal;
+use crate::workspace::Workspace;
 use crate::{CallInfo, Notice, OpenSession};
 use base::error::Result;
 use base::harness::{Call, ToolKind};
@@ -39,6 +40,8 @@ pub(crate) struct LayOut<'a> {
     pub(crate) known: u64,
     /// Position of the newest message, if it can carry a note.
     pub(crate) newest: Option<u64>,
+    /// The files.
+    pub(crate) workspace: &'a Workspace,
     /// Settings and counter.
     pub(crate) options: &'a OpenSession,
     /// Pins that ended now because their text was forgotten.
@@ -116,6 +119,7 @@ impl LayOut<'_> {
             self.show_anew(changed, &mut slots, &mut shown)?;
             let carried = self.newest_notes();
             notices.extend(self.note_all());
+            notices.extend(self.tell_left()?);
             let taken = passing + shown.iter().sum::<u64>();
             let room = marks.map_or(u64::MAX, |marks| marks.most.saturating_sub(taken));
             left_out = self.bring_back(marks.as_ref(), room, true)?;

@@ -1,10 +1,13 @@
 //! Notes that stay until something else says the same: they leave with an epoch, and stand in the
 //! newest message again.
 //!
-//! Must not look at files; notes on files are made where the files are looked at.
+//! Must not look at files; notes on files are made where the files are looked at, and made again
+//! here.
 
 use super::layout::LayOut;
 use crate::Notice;
+use base::error::Result;
+use config::Layout;
 use context::additions::Additions;
 use context::epoch::NewEpoch;
 use context::forms;
@@ -36,6 +39,14 @@ impl LayOut<'_> {
             }
         }
         notices
+    }
+
+    /// Notes in the newest message the changes of files whose notes left with an epoch; returns what
+    /// a person is told of it.
+    pub(super) fn tell_left(&mut self) -> Result<Vec<Notice>> {
+        let Some(at) = self.newest else { return Ok(Vec::new()) };
+        let changes = self.workspace.tell_left(self.journal, at)?;
+        Ok(changes.iter().filter_map(|change| change.told(Layout::Log)).collect())
     }
 
     fn note(&mut self, at: u64, text: String) {

@@ -206,9 +206,19 @@ impl LiveSession {
             notices.extend(change.notices);
         }
         let (journal, request, options) = (&mut self.journal, &self.request, &*self.options);
+        let workspace = &self.workspace;
         let (known, newest, forgotten_pins) = (taken.known, taken.newest, Vec::new());
-        let mut layout =
-            LayOut { journal, request, list, rewrite, known, newest, options, forgotten_pins };
+        let mut layout = LayOut {
+            journal,
+            request,
+            list,
+            rewrite,
+            known,
+            newest,
+            workspace,
+            options,
+            forgotten_pins,
+        };
         let next = match self.options.settings.layout {
             Layout::Pools => layout.pools_edits(&coming)?,
             Layout::Log => layout.log_edits(call, &coming, &*self.chances)?,

@@ -51,6 +51,8 @@ struct Message {
     budget: NoteBudget,
     /// Notes so far that have no lines.
     lines: usize,
+    /// Whether what is added now tells again of changes whose notes left.
+    is_again: bool,
     /// Files that are to share a note.
     rest: Vec<(ObjectId, Handle, String)>,
 }
@@ -63,10 +65,7 @@ impl Workspace {
         at: u64,
         found: Found,
     ) -> Result<Vec<FileChange>> {
-        let room = Additions::of(journal.state());
-        let budget = NoteBudget::of_one_call(room.texts);
-        let counter = self.options.counter;
-        let mut message = Message { at, counter, room, budget, lines: 0, rest: Vec::new() };
+        let mut message = self.message(journal, at);
         let mut changes = Vec::new();
         for (file, mut change) in found.reach {
             let says_more =
@@ -83,10 +82,58 @@ impl Workspace {
         }
         let mut due = self.due(journal);
         due.extend(found.returned);
-        due.retain(|(file, _)| detail(journal, file).is_some());
+        let left = self.left(journal);
+        changes.extend(message.tell(journal, due)?);
+        changes.extend(message.tell_again(journal, left)?);
+        message.share(journal);
+        changes.retain(FileChange::says_something);
+        Ok(changes)
+    }
+
+    /// Notes in the message at a position the changes whose notes left with an epoch that starts.
+    pub(crate) fn tell_left(&self, journal: &mut Journal, at: u64) -> Result<Vec<FileChange>> {
+        let left = self.left(journal);
+        let mut message = self.message(journal, at);
+        let mut changes = message.tell_again(journal, left)?;
+        message.share(journal);
+        changes.retain(FileChange::says_something);
+        Ok(changes)
+    }
+
+    fn message(&self, journal: &Journal, at: u64) -> Message {
+        let room = Additions::of(journal.state());
+        let budget = NoteBudget::of_one_call(room.texts);
+        let (counter, rest) = (self.options.counter, Vec::new());
+        Message { at, counter, room, budget, lines: 0, is_again: false, rest }
+    }
+
+    /// The standing files that are not as the model was told.
+    fn due(&self, journal: &Journal) -> Vec<Due> {
+        let mut standing = self.standing_files(journal);
+        standing.retain(|file| is_due(journal, file));
+        let due = standing.into_iter();
+        due.filter_map(|file| Announced::of(journal, &file).map(|told| (file, told))).collect()
+    }
+
+    /// The standing files that are as the model was told, but of whose change no note tells any
+    /// more.
+    fn left(&self, journal: &Journal) -> Vec<Due> {
+        let state = journal.state();
+        let standing: HashSet<ObjectId> = self.standing_files(journal).into_iter().collect();
+        let left = state.left_notes().filter(|file| standing.contains(*file));
+        let left = left.filter(|file| !is_due(journal, file));
+        left.filter_map(|file| Some((file.clone(), as_it_stands(state, file)?))).collect()
+    }
+}
+
+impl Message {
+    /// Tells of changes of files, as far as there is room.
+    fn tell(&mut self, journal: &mut Journal, mut due: Vec<Due>) -> Result<Vec<FileChange>> {
+        let mut changes = Vec::new();
+        due.retain(|(file, _)| self.detail(journal, file).is_some());
         let are_many = due.len() > MOST_WITH_LINES;
         for (file, told) in due {
-            let Some(detail) = detail(journal, &file) else { continue };
+            let Some(detail) = self.detail(journal, &file) else { continue };
             let detail = if are_many { Detail::Line } else { detail };
             let Some(now) = journal.state().version(&file).cloned() else { continue };
             let was_there = told.path.is_none() && !journal.is_deleted(&file, &told.version);
@@ -94,38 +141,35 @@ impl Workspace {
                 journal.record(Event::Told { object: file, version: now });
                 continue;
             }
-            let left = message.budget.tokens;
-            let detail = (detail, &mut message.budget);
+            let left = self.budget.tokens;
+            let detail = (detail, &mut self.budget);
             let change = describe_change(journal, &file, &told, &now, detail)?;
-            if message.note(journal, &file, &change) {
+            if self.note(journal, &file, &change) {
                 let is_in_part = told.version != now && change.is_in_part();
                 record_told(journal, file, now, is_in_part);
                 changes.push(change);
             } else {
-                message.budget.tokens = left;
+                self.budget.tokens = left;
             }
         }
-        message.share(journal);
-        changes.retain(FileChange::says_something);
         Ok(changes)
     }
 
-    /// The standing files that are not as the model was told, and those of whose change no note
-    /// tells any more.
-    fn due(&self, journal: &Journal) -> Vec<Due> {
-        let state = journal.state();
-        let standing = self.standing_files(journal);
-        let in_front: HashSet<&ObjectId> = standing.iter().collect();
-        let left = state.left_notes().filter(|file| in_front.contains(file));
-        let left = left.filter_map(|file| Some((file.clone(), as_it_stands(state, file)?)));
-        let left: Vec<Due> = left.filter(|(file, _)| !is_due(journal, file)).collect();
-        let due = standing.iter().filter(|file| is_due(journal, file));
-        let due = due.filter_map(|file| Some((file.clone(), Announced::of(journal, file)?)));
-        due.chain(left).collect()
+    /// Tells again of changes whose notes left.
+    fn tell_again(&mut self, journal: &mut Journal, left: Vec<Due>) -> Result<Vec<FileChange>> {
+        self.is_again = true;
+        let changes = self.tell(journal, left);
+        self.is_again = false;
+        changes
     }
-}
 
-impl Message {
+    /// How much is said of a change of a file; `None` if nothing for now. What was told stays told
+    /// in as much detail.
+    fn detail(&self, journal: &Journal, file: &ObjectId) -> Option<Detail> {
+        let times = journal.state().files().times_told(file);
+        detail_of(times.saturating_sub(u32::from(self.is_again)))
+    }
+
     /// Adds a note about a file. Returns whether the model then knows of the change: if there is no
     /// room, it does not yet.
     fn note(&mut self, journal: &mut Journal, file: &ObjectId, change: &FileChange) -> bool {
@@ -166,7 +210,9 @@ impl Message {
         let holds = self.room.holds(tokens);
         if holds {
             self.room.take(tokens);
-            journal.record(Event::noted(self.at, Note { about, ..Note::of(text, tokens) }));
+            let note = Note { about, ..Note::of(text, tokens) };
+            let event = if self.is_again { Event::carried } else { Event::noted };
+            journal.record(event(self.at, note));
         }
         holds
     }
@@ -188,7 +234,12 @@ pub(crate) fn record_told(
 
 /// How much a note says of the next change of a file; `None` if none tells of it for now.
 fn detail(journal: &Journal, file: &ObjectId) -> Option<Detail> {
-    match journal.state().files().times_told(file) {
+    detail_of(journal.state().files().times_told(file))
+}
+
+/// The same for a file that was told of so often.
+fn detail_of(times: u32) -> Option<Detail> {
+    match times {
         times if times < TIMES_WITH_LINES => Some(Detail::Lines),
         TIMES_WITH_LINES => Some(Detail::LastLine),
         _ => None,

@@ -176,6 +176,71 @@ fn an_epoch_takes_notes_away_that_newer_ones_supersede() {
     assert!(host.shown().contains("line 2 of call 2"), "its present text stands, or a note");
 }
 
+/// A host whose model has read three lines of a file, then all of it, and was told of a line that
+/// came among the three.
+fn reader_of_parts() -> Host {
+    let prices = PriceSetting::Named("openai".into());
+    let settings = Settings {
+        preview_tokens: 300,
+        keep_results: 1,
+        collapse_tokens: 10,
+        prices,
+        ..Settings::default()
+    };
+    let mut host = Host::new(settings);
+    host.window = SMALL_WINDOW;
+    host.user("go");
+    for at in 100..103 {
+        run(&mut host, at, 20);
+    }
+    host.write_file("a.txt", &lines("a.txt", 60));
+    host.read("a.txt", Some(50), Some(3));
+    host.send();
+    host.read("a.txt", None, None);
+    host.send();
+    host.write_file("a.txt", &lines("a.txt", 60).replace("line 50 of", "INSERTED\nline 50 of"));
+    host
+}
+
+fn run(host: &mut Host, at: usize, count: usize) {
+    let args = json!({ "command": format!("run {at}") });
+    host.tool("bash", &args, &lines(&format!("out {at}"), count));
+    host.send();
+}
+
+/// The model runs commands, and a person speaks before the fourth.
+fn run_on(host: &mut Host, at: usize) {
+    if at == 3 {
+        host.say("done");
+        host.user("next");
+        host.send();
+    }
+    run(host, at, 14);
+}
+
+/// Whether the three lines stand as they were.
+fn stand_as_read(host: &Host) -> bool {
+    let text = lines("a.txt", 60);
+    let two: Vec<&str> = text.lines().skip(49).take(2).collect();
+    host.shown().contains(&two.join("\n"))
+}
+
+#[test]
+fn the_note_that_takes_others_place_comes_with_the_epoch() {
+    let mut host = reader_of_parts();
+    let mut renewed = 0;
+    for at in 0..10 {
+        let epoch = host.live.state().epoch();
+        run_on(&mut host, at);
+        if stand_as_read(&host) {
+            let notes = told(&host.sent, "a.txt");
+            assert!(notes.iter().any(|note| note.contains("+INSERTED")), "call {at}: {notes:#?}");
+            renewed += u32::from(at > 0 && host.live.state().epoch() > epoch);
+        }
+    }
+    assert!(renewed > 0, "an epoch must take the note away to prove anything");
+}
+
 #[test]
 fn help_for_failed_edits_in_a_loop_ends() {
     let mut host = reader(Settings::default(), &["a.rs"]);
