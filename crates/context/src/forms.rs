@@ -169,6 +169,12 @@ pub fn changed_line(
     format!("[{file}] {path} changed on disk{after}{by} (+{added} -{removed})")
 }
 
+/// Whether a note tells that a file changed on disk. No name of a file says that, see
+/// [`quote::name`].
+pub fn tells_change(note: &str) -> bool {
+    note.lines().next().is_some_and(|line| line.contains(" changed on disk"))
+}
+
 /// What is added to the last note on a file that changes again and again: ` and keeps changing`.
 pub const KEEPS_CHANGING: &str = " and keeps changing";
 

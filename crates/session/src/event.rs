@@ -355,6 +355,9 @@ pub enum Event {
         reason: String,
         /// Position of the newest message. Its notes stay, the others go.
         keep_notes: Option<u64>,
+        /// Which of that message's notes go nevertheless, by their places, from 0.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        spent: Vec<u64>,
         /// Messages before this position keep their notes too, because caches hold them.
         #[serde(default, skip_serializing_if = "is_zero")]
         notes_before: u64,

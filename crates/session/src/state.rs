@@ -271,8 +271,16 @@ impl Session {
     }
 
     fn begin_epoch(&mut self, event: &Event) {
-        let Event::Epoch { number, reason, keep_notes, notes_before, treatments, labels, folds } =
-            event
+        let Event::Epoch {
+            number,
+            reason,
+            keep_notes,
+            spent,
+            notes_before,
+            treatments,
+            labels,
+            folds,
+        } = event
         else {
             return;
         };
@@ -281,6 +289,9 @@ impl Session {
         self.bill.epoch_started(*number, reason, self.calls + 1);
         let told = self.told_files();
         self.drop_notes(|at| at >= *notes_before && Some(at) != *keep_notes);
+        if let Some(at) = keep_notes {
+            self.notes.spend(*at, spent);
+        }
         self.fold(folds);
         for (at, treatment) in treatments {
             self.treat(*at, treatment);

@@ -176,6 +176,7 @@ fn start(session: &mut Session, new: NewEpoch) {
         number: session.epoch() + 1,
         reason: new.reason,
         keep_notes: None,
+        spent: Vec::new(),
         notes_before: new.notes_before,
         treatments: new.treatments,
         labels: Vec::new(),

@@ -343,10 +343,12 @@ impl LayOut<'_> {
             treated.contains(&at) || !state.notes(at).is_empty()
         };
         let mut indexes: BTreeSet<usize> = (0..window.len()).filter(changed).collect();
+        let keep_notes = state.newest_said().map(|(at, _)| at);
         let event = Event::Epoch {
             number: state.epoch() + 1,
+            spent: keep_notes.map_or_else(Vec::new, |at| self.spent_notes(at, &new)),
             reason: new.reason,
-            keep_notes: state.newest_said().map(|(at, _)| at),
+            keep_notes,
             notes_before: new.notes_before,
             labels: self.labels(&new.treatments)?,
             treatments: new.treatments,

@@ -7,11 +7,12 @@
 use super::layout::LayOut;
 use crate::Notice;
 use base::error::Result;
+use base::object::ObjectId;
 use config::Layout;
 use context::additions::Additions;
 use context::epoch::NewEpoch;
 use context::forms;
-use session::{Event, Note, Subject};
+use session::{Event, Note, Subject, Treatment};
 
 impl LayOut<'_> {
     /// Notes in the newest message everything that no standing message says; returns which changes
@@ -47,6 +48,23 @@ impl LayOut<'_> {
         let Some(at) = self.newest else { return Ok(Vec::new()) };
         let changes = self.workspace.tell_left(self.journal, at)?;
         Ok(changes.iter().filter_map(|change| change.told(Layout::Log)).collect())
+    }
+
+    /// Places of the notes in the newest message that an epoch leaves nothing to tell of, since it
+    /// shows the present text of their files.
+    pub(super) fn spent_notes(&self, at: u64, new: &NewEpoch) -> Vec<u64> {
+        let is_renewed = |file: &ObjectId| {
+            let mut treatments = new.treatments.iter().map(|(_, treatment)| treatment);
+            treatments
+                .any(|shown| matches!(shown, Treatment::Current { object, .. } if object == file))
+        };
+        let is_spent = |note: &Note| {
+            let tells = !note.about.is_empty() && forms::tells_change(&note.text);
+            tells && note.about.iter().all(is_renewed)
+        };
+        let notes = self.journal.state().notes(at);
+        let spent = (0..).zip(notes).filter(|&(_, note)| at >= new.notes_before && is_spent(note));
+        spent.map(|(place, _)| place).collect()
     }
 
     fn note(&mut self, at: u64, text: String) {

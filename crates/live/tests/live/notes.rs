@@ -242,6 +242,42 @@ fn the_note_that_takes_others_place_comes_with_the_epoch() {
 }
 
 #[test]
+fn a_note_leaves_where_an_epoch_shows_the_present_text() {
+    let prices = PriceSetting::Named("none".into());
+    let settings = Settings {
+        preview_tokens: 300,
+        keep_results: 4,
+        collapse_tokens: 200,
+        prices,
+        ..Settings::default()
+    };
+    let mut host = Host::new(settings);
+    host.window = SMALL_WINDOW;
+    host.user("go");
+    for at in 100..103 {
+        run(&mut host, at, 25);
+    }
+    let text = lines("a.txt", 12);
+    host.write_file("a.txt", &text);
+    host.read("a.txt", None, None);
+    host.send();
+    let mut renewed = 0;
+    for at in 0..3 {
+        let line = format!("CHANGED {at} line 3 of");
+        host.write_file("a.txt", &text.replace("line 3 of", &line));
+        run(&mut host, at, 20);
+        let (shown, notes): (Vec<_>, Vec<_>) = told(&host.sent, "a.txt")
+            .into_iter()
+            .partition(|said| said.starts_with("[f1] a.txt · lines"));
+        if shown.iter().any(|shown| shown.contains(&line)) {
+            assert_eq!(notes, [""; 0], "call {at}");
+            renewed += 1;
+        }
+    }
+    assert!(renewed > 0, "an epoch must show the present text to prove anything");
+}
+
+#[test]
 fn help_for_failed_edits_in_a_loop_ends() {
     let mut host = reader(Settings::default(), &["a.rs"]);
     let mut helps = Vec::new();

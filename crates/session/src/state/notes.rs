@@ -80,6 +80,16 @@ impl Notes {
         self.help.split_off(&chat_len);
     }
 
+    /// Drops notes of a message, by their places.
+    pub(super) fn spend(&mut self, at: u64, places: &[u64]) {
+        let Some(notes) = self.by_place.get_mut(&at) else { return };
+        let mut places_left = 0_u64..;
+        notes.retain(|_| places_left.next().is_none_or(|place| !places.contains(&place)));
+        if notes.is_empty() {
+            self.by_place.remove(&at);
+        }
+    }
+
     /// A file goes on as another object.
     pub(super) fn move_object(&mut self, from: &ObjectId, to: &ObjectId) {
         let files = self.by_place.values_mut().flatten().flat_map(|note| &mut note.about);
