@@ -38,7 +38,7 @@ pub(super) use self::reconcile::MAX_STAGED_TEXT_BYTES;
 pub use self::reconcile::Reconciled;
 use self::seen_files::Pending;
 pub(super) use self::shell_reads::ShellRead;
-pub(super) use self::telling::record_told;
+pub(super) use self::telling::{may_tell_again, record_told};
 pub use self::tool_files::FinishedToolCall;
 use self::tracked::Tracked;
 pub(super) use self::tracked::TrackerReport;

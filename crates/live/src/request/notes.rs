@@ -6,6 +6,7 @@
 
 use super::layout::LayOut;
 use crate::Notice;
+use crate::workspace::may_tell_again;
 use base::error::Result;
 use base::object::ObjectId;
 use config::Layout;
@@ -50,8 +51,8 @@ impl LayOut<'_> {
         Ok(changes.iter().filter_map(|change| change.told(Layout::Log)).collect())
     }
 
-    /// Places of the notes in the newest message that an epoch leaves nothing to tell of, since it
-    /// shows the present text of their files.
+    /// Places of the notes in the newest message that an epoch leaves nothing to tell of: it shows
+    /// the present text of their files, or one note about all changes takes their place.
     pub(super) fn spent_notes(&self, at: u64, new: &NewEpoch) -> Vec<u64> {
         let is_renewed = |file: &ObjectId| {
             let mut treatments = new.treatments.iter().map(|(_, treatment)| treatment);
@@ -60,11 +61,26 @@ impl LayOut<'_> {
         };
         let is_spent = |note: &Note| {
             let tells = !note.about.is_empty() && forms::tells_change(&note.text);
-            tells && note.about.iter().all(is_renewed)
+            tells
+                && note.about.iter().all(|file| {
+                    is_renewed(file) || self.is_told_again(file, (at, new.notes_before))
+                })
         };
         let notes = self.journal.state().notes(at);
         let spent = (0..).zip(notes).filter(|&(_, note)| at >= new.notes_before && is_spent(note));
         spent.map(|(place, _)| place).collect()
+    }
+
+    /// Whether a file is to be told of again in the newest message, as earlier notes on it leave with
+    /// an epoch. `from`: position from which on notes leave.
+    fn is_told_again(&self, file: &ObjectId, (newest, from): (u64, u64)) -> bool {
+        let state = self.journal.state();
+        let tells = |at: &u64| state.notes(*at).iter().any(|note| note.about.contains(file));
+        let mut earlier = state.noted().filter(|at| *at != newest && tells(at)).peekable();
+        self.newest == Some(newest)
+            && earlier.peek().is_some()
+            && earlier.all(|at| at >= from)
+            && may_tell_again(self.journal, file)
     }
 
     fn note(&mut self, at: u64, text: String) {

@@ -107,12 +107,20 @@ impl Workspace {
         Message { at, counter, room, budget, lines: 0, is_again: false, rest }
     }
 
-    /// The standing files that are not as the model was told.
+    /// The standing files that are not as the model was told. Where no note tells of earlier changes
+    /// any more, it is told of these too.
     fn due(&self, journal: &Journal) -> Vec<Due> {
-        let mut standing = self.standing_files(journal);
-        standing.retain(|file| is_due(journal, file));
-        let due = standing.into_iter();
-        due.filter_map(|file| Announced::of(journal, &file).map(|told| (file, told))).collect()
+        let state = journal.state();
+        let left: HashSet<&ObjectId> = state.left_notes().collect();
+        let standing = self.standing_files(journal).into_iter();
+        let due = standing.filter(|file| is_due(journal, file));
+        let due = due.filter_map(|file| {
+            let told = Announced::of(journal, &file)?;
+            let stands = if left.contains(&file) { as_it_stands(state, &file) } else { None };
+            let version = stands.map_or(told.version, |stands| stands.version);
+            Some((file, Announced { version, path: told.path }))
+        });
+        due.collect()
     }
 
     /// The standing files that are as the model was told, but of whose change no note tells any
@@ -163,11 +171,9 @@ impl Message {
         changes
     }
 
-    /// How much is said of a change of a file; `None` if nothing for now. What was told stays told
-    /// in as much detail.
+    /// How much is said of a change of a file; `None` if nothing for now.
     fn detail(&self, journal: &Journal, file: &ObjectId) -> Option<Detail> {
-        let times = journal.state().files().times_told(file);
-        detail_of(times.saturating_sub(u32::from(self.is_again)))
+        if self.is_again { detail_again(journal, file) } else { detail(journal, file) }
     }
 
     /// Adds a note about a file. Returns whether the model then knows of the change: if there is no
@@ -237,7 +243,17 @@ fn detail(journal: &Journal, file: &ObjectId) -> Option<Detail> {
     detail_of(journal.state().files().times_told(file))
 }
 
-/// The same for a file that was told of so often.
+/// How much a note says that tells again of a change: as much as the one that left.
+fn detail_again(journal: &Journal, file: &ObjectId) -> Option<Detail> {
+    detail_of(journal.state().files().times_told(file).saturating_sub(1))
+}
+
+/// Whether a note may tell again of what one told that left.
+pub(crate) fn may_tell_again(journal: &Journal, file: &ObjectId) -> bool {
+    detail_again(journal, file).is_some()
+}
+
+/// The same as [`detail`] for a file that was told of so often.
 fn detail_of(times: u32) -> Option<Detail> {
     match times {
         times if times < TIMES_WITH_LINES => Some(Detail::Lines),

@@ -242,6 +242,27 @@ fn the_note_that_takes_others_place_comes_with_the_epoch() {
 }
 
 #[test]
+fn one_note_tells_of_all_changes_when_another_comes_with_an_epoch() {
+    let mut host = reader_of_parts();
+    let mut renewed = 0;
+    for at in 0..14 {
+        if at == 8 {
+            let text = std::fs::read_to_string(host.path("a.txt")).unwrap();
+            host.write_file("a.txt", &text.replace("line 3 of", "ANOTHER line 3 of"));
+        }
+        let epoch = host.live.state().epoch();
+        run_on(&mut host, at);
+        if stand_as_read(&host) {
+            let notes = told(&host.sent, "a.txt").concat();
+            assert!(notes.contains("+INSERTED"), "call {at}: {notes}");
+            assert!(at < 8 || notes.contains("+ANOTHER"), "call {at}: {notes}");
+            renewed += u32::from(at >= 8 && host.live.state().epoch() > epoch);
+        }
+    }
+    assert!(renewed > 0, "an epoch must take notes away to prove anything");
+}
+
+#[test]
 fn a_note_leaves_where_an_epoch_shows_the_present_text() {
     let prices = PriceSetting::Named("none".into());
     let settings = Settings {
