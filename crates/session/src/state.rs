@@ -470,6 +470,7 @@ impl Session {
     fn rewrite(&mut self, how: Rewrite, chat_len: u64, window: &[(u64, u64)]) {
         let window: Vec<u64> = window.iter().flat_map(|(first, last)| *first..=*last).collect();
         let told = self.told_files();
+        let left_behind = self.files_from(chat_len);
         self.request_cut(how, chat_len, &window);
         if how == Rewrite::Passing {
             let stays: HashSet<u64> = window.iter().copied().collect();
@@ -508,6 +509,7 @@ impl Session {
             self.show(at);
         }
         self.note_left(told);
+        self.leave_behind(left_behind);
     }
 
     fn treat(&mut self, at: u64, treatment: &Treatment) {

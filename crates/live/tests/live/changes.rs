@@ -96,6 +96,37 @@ fn edits_around_a_change_are_no_part_of_its_note() {
 }
 
 #[test]
+fn a_branch_is_told_what_happened_on_the_one_that_was_left() {
+    for is_edit in [true, false] {
+        let mut host = reader("a.rs", TEXT);
+        host.rewrites = true;
+        host.say("done");
+        let kept = host.messages.len();
+        host.user("one");
+        if is_edit {
+            host.edit("a.rs", "fn two", "fn zwei");
+        } else {
+            host.write_file("a.rs", &TEXT.replace("fn two", "fn zwei"));
+            host.read("a.rs", None, None);
+        }
+        host.send();
+        host.say("done");
+        host.user("two");
+        host.send();
+        assert_eq!(notes(&host), 0, "{}", host.shown());
+        host.messages.truncate(kept);
+        host.user("another");
+        host.send();
+        let shown = host.shown();
+        let note = shown.split_once("[f1] a.rs changed on disk after t1 (+1 -1):").unwrap().1;
+        assert!(note.contains("-fn two() {}\n+fn zwei() {}"), "{note}");
+        host.tool("bash", &json!({ "command": "true" }), "");
+        host.send();
+        assert_eq!(notes(&host), 1, "{}", host.shown());
+    }
+}
+
+#[test]
 fn a_failed_edit_shows_the_change_and_the_current_text_once() {
     let mut host = reader("a.rs", TEXT);
     host.write_file("a.rs", &TEXT.replace("fn two() {}", "fn two(x: u8) {}"));

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Session;
 use crate::event::NotedText;
+use crate::index::Subject;
+use crate::message::Shows;
 use crate::showings::Showing;
 use base::object::ObjectId;
 
@@ -165,6 +167,30 @@ impl Session {
             |file: &ObjectId| self.glimpse_of(file).is_some() || self.outdated(file).is_some();
         let left: Vec<ObjectId> = left.filter(is_outdated).collect();
         self.notes.left.extend(left);
+    }
+
+    /// The files that messages from a position on show, change or tell of.
+    pub(super) fn files_from(&self, first: u64) -> BTreeSet<ObjectId> {
+        let results = (first..self.chat.len()).filter_map(|at| self.result(at));
+        let shown = results.filter_map(|fact| match &fact.shows {
+            Shows::File { object, .. } | Shows::Change { object } => Some(object),
+            Shows::Activated { object, .. } => Some(object).filter(|file| self.is_file(file)),
+            Shows::Own => None,
+        });
+        let notes = self.notes.by_place.range(first..).flat_map(|(_, notes)| notes);
+        shown.chain(notes.flat_map(|note| &note.about)).cloned().collect()
+    }
+
+    fn is_file(&self, object: &ObjectId) -> bool {
+        matches!(self.subject(object), Some(Subject::File { .. }))
+    }
+
+    /// The model went back before the messages that said how these files are now: remembers of which
+    /// of them text stands that is not their present text, whatever earlier notes tell.
+    pub(super) fn leave_behind(&mut self, files: BTreeSet<ObjectId>) {
+        let files = files.into_iter();
+        let outdated: Vec<_> = files.filter(|file| self.outdated(file).is_some()).collect();
+        self.notes.left.extend(outdated);
     }
 
     /// The newest showing of a file that is not its present text, as far as versions tell.
