@@ -242,7 +242,7 @@ fn the_note_that_takes_others_place_comes_with_the_epoch() {
 }
 
 #[test]
-fn one_note_tells_of_all_changes_when_another_comes_with_an_epoch() {
+fn one_note_tells_all_changes_where_an_epoch_starts() {
     let mut host = reader_of_parts();
     let mut renewed = 0;
     for at in 0..14 {
