@@ -1,7 +1,7 @@
 // Writing to the terminal or a pipe. A pipe gets every byte; on a terminal no text but ours can do more than be read. If the reader
 // goes away, the program ends quietly, as other tools do; if there is no room, it says so in one line.
 import { randomUUID } from "node:crypto";
-import { getSystemErrorMessage, styleText } from "node:util";
+import { getSystemErrorMap, styleText } from "node:util";
 import { harmless } from "../../lib/terminal.js";
 
 /** Stands for the escape character of our own styles until they are written: nobody who wrote a text can know it. */
@@ -12,7 +12,7 @@ for (const stream of [process.stdout, process.stderr]) {
     if (code === "EPIPE") {
       process.exit();
     }
-    const why = errno === undefined ? message : getSystemErrorMessage(errno);
+    const [, why] = getSystemErrorMap().get(errno ?? 0) ?? [code, message];
     process.stderr.write(`palimpsest: the output cannot be written: ${why}\n`);
     process.exit(1);
   });
