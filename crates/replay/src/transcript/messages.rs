@@ -71,7 +71,7 @@ pub(super) fn form_of(lines: &[Line<'_>]) -> Option<Result<Format, (u64, String)
         return Some(Err((lines[0].number, problem.to_owned())));
     }
     Some(Ok(match marks {
-        Marks { anthropic: 0, openai: 0, is_timed: true, .. } => Format::Neutral,
+        Marks { anthropic: 0, openai: 0, is_timed: true, is_counted: false, .. } => Format::Neutral,
         Marks { anthropic, openai, .. } if anthropic > openai => Format::Anthropic,
         _ => Format::OpenAi,
     }))
@@ -122,6 +122,8 @@ struct Marks {
     openai: u64,
     /// Whether the messages have times in ms, as pi-ai's do.
     is_timed: bool,
+    /// Whether usage has a provider's names.
+    is_counted: bool,
     /// The first line that no form has.
     strange: Option<(u64, String)>,
 }
@@ -132,12 +134,13 @@ impl Marks {
         let has = |key: &str| line.object.contains_key(key);
         self.is_timed |= line.object.get("timestamp").is_some_and(Value::is_number);
         self.pi += u64::from(role == "toolResult");
-        let counts =
-            |key: &str| line.object_at("usage").is_some_and(|usage| usage.contains_key(key));
-        self.anthropic += u64::from(has("stop_reason") || counts("input_tokens"));
+        let usage = line.object_at("usage");
+        self.is_counted |= ["input_tokens", "prompt_tokens"]
+            .iter()
+            .any(|key| usage.is_some_and(|usage| usage.contains_key(*key)));
+        self.anthropic += u64::from(has("stop_reason"));
         let is_openai = ["tool_calls", "tool_call_id", "function_call"].iter().any(|key| has(key))
-            || ["tool", "function"].contains(&role)
-            || counts("prompt_tokens");
+            || ["tool", "function"].contains(&role);
         self.openai += u64::from(is_openai);
         let strange = if !ROLES.contains(&role) {
             Some(format!("has the role `{role}`, which no list of messages has"))
