@@ -176,23 +176,24 @@ fn an_epoch_takes_notes_away_that_newer_ones_supersede() {
     assert!(host.shown().contains("line 2 of call 2"), "its present text stands, or a note");
 }
 
-/// A host whose model has read three lines of a file, then all of it, and was told of a line that
-/// came among the three.
-fn reader_of_parts() -> Host {
-    let prices = PriceSetting::Named("openai".into());
-    let settings = Settings {
-        preview_tokens: 300,
-        keep_results: 1,
-        collapse_tokens: 10,
-        prices,
-        ..Settings::default()
-    };
-    let mut host = Host::new(settings);
+/// A host with a small window after three commands with outputs of so many lines.
+fn narrow_host(prices: &str, keep_results: u64, collapse_tokens: u64, output: usize) -> Host {
+    let prices = PriceSetting::Named(prices.into());
+    let base =
+        Settings { preview_tokens: 300, keep_results, collapse_tokens, ..Settings::default() };
+    let mut host = Host::new(Settings { prices, ..base });
     host.window = SMALL_WINDOW;
     host.user("go");
     for at in 100..103 {
-        run(&mut host, at, 20);
+        run(&mut host, at, output);
     }
+    host
+}
+
+/// A host whose model has read three lines of a file, then all of it, and was told of a line that
+/// came among the three.
+fn reader_of_parts() -> Host {
+    let mut host = narrow_host("openai", 1, 10, 20);
     host.write_file("a.txt", &lines("a.txt", 60));
     host.read("a.txt", Some(50), Some(3));
     host.send();
@@ -264,20 +265,7 @@ fn one_note_tells_all_changes_where_an_epoch_starts() {
 
 #[test]
 fn a_note_leaves_where_an_epoch_shows_the_present_text() {
-    let prices = PriceSetting::Named("none".into());
-    let settings = Settings {
-        preview_tokens: 300,
-        keep_results: 4,
-        collapse_tokens: 200,
-        prices,
-        ..Settings::default()
-    };
-    let mut host = Host::new(settings);
-    host.window = SMALL_WINDOW;
-    host.user("go");
-    for at in 100..103 {
-        run(&mut host, at, 25);
-    }
+    let mut host = narrow_host("none", 4, 200, 25);
     let text = lines("a.txt", 12);
     host.write_file("a.txt", &text);
     host.read("a.txt", None, None);

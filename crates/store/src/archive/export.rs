@@ -167,9 +167,10 @@ impl<'a, W: Write> Export<'a, W> {
 
     fn version(&mut self, version: &Version) -> Result<()> {
         let id = &version.envelope.id;
+        let object = mark(&Hash::of(id.as_str()));
         let key = Key::of(id, &version.content_hash, &version.origin);
         if self.versions.insert(first_half(&key.0)) {
-            self.first_time(version)?;
+            self.first_time(version, object)?;
         } else {
             let origin = &version.origin;
             let store_id = origin.store_id.clone();
@@ -180,7 +181,6 @@ impl<'a, W: Write> Export<'a, W> {
                 origin: OriginKey { store_id, tx_id: origin.tx_id },
             }))?;
         }
-        let object = mark(&Hash::of(id.as_str()));
         if self.objects.insert(object) {
             let nicknames = self.store.nicknames(id)?;
             self.nicknames.extend(nicknames.into_iter().map(|nickname| (id.clone(), nickname)));
@@ -191,7 +191,7 @@ impl<'a, W: Write> Export<'a, W> {
         Ok(())
     }
 
-    fn first_time(&mut self, version: &Version) -> Result<()> {
+    fn first_time(&mut self, version: &Version, object: Mark) -> Result<()> {
         self.store.verify(version)?;
         let id = &version.envelope.id;
         let mut line = VersionLine::of(version)?;
@@ -205,7 +205,7 @@ impl<'a, W: Write> Export<'a, W> {
                 }
             }
         }
-        let keep = self.kept_items(version)?;
+        let keep = self.kept_items(version, object)?;
         if let Some(items) = &mut line.items {
             (items.keep, items.add) = (keep, version.item_count - keep);
         }
@@ -238,11 +238,9 @@ impl<'a, W: Write> Export<'a, W> {
     }
 
     /// Number of items that a version shares with the previous version of the document.
-    fn kept_items(&self, version: &Version) -> Result<u64> {
+    fn kept_items(&self, version: &Version, object: Mark) -> Result<u64> {
         let id = &version.envelope.id;
-        let Some((before, count)) = self.last.get(&mark(&Hash::of(id.as_str()))) else {
-            return Ok(0);
-        };
+        let Some((before, count)) = self.last.get(&object) else { return Ok(0) };
         let most = version.item_count.min(*count);
         let hash_at = |tx_id: TxId, at: u64| -> Result<Option<Hash>> {
             let items = self.store.backend().items(id, AsOf::Tx(tx_id), at..at + 1)?;
