@@ -330,6 +330,22 @@ impl LineMap {
         later.0.iter().map(by_old_lines).collect::<Option<Vec<_>>>().map(Self)
     }
 
+    /// The changed blocks of these two texts but those of whose lines, old and new, each is blank or
+    /// `known`.
+    #[must_use]
+    pub fn without(&self, (old, new): (&str, &str), known: impl Fn(&str) -> bool) -> Self {
+        let (old, new): (Vec<_>, Vec<_>) = (old.split('\n').collect(), new.split('\n').collect());
+        let lines = |text: &[&str], first: u64, len: u64| {
+            let index = |line: u64| usize::try_from(line).unwrap_or(usize::MAX);
+            let mut lines = text.iter().skip(index(first.saturating_sub(1))).take(index(len));
+            lines.all(|line| line.trim().is_empty() || known(line))
+        };
+        let is_left = |&&(old_first, old_len, new_first, new_len): &&(u64, u64, u64, u64)| {
+            !lines(&old, old_first, old_len) || !lines(&new, new_first, new_len)
+        };
+        Self(self.0.iter().filter(is_left).copied().collect())
+    }
+
     /// The new text with the old one's lines in place of what changed.
     pub fn undone(&self, old: &str, new: &str) -> String {
         let index = |line: u64| usize::try_from(line).unwrap_or(usize::MAX);

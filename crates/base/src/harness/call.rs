@@ -1,5 +1,7 @@
 //! What a tool call does, judged by its arguments and the table of tools.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::kind::{self, ShellKind, ToolKind};
@@ -242,6 +244,13 @@ impl<'a> Call<'a> {
             | Does::Other => texts_in(self.args),
             _ => Vec::new(),
         }
+    }
+
+    /// The lines of all texts that the call is given, trimmed, each also without the mark of a
+    /// unified diff.
+    pub fn named_lines(self) -> HashSet<&'a str> {
+        let lines = texts_in(self.args).into_iter().flat_map(str::lines);
+        lines.flat_map(|line| [line, line.get(1..).unwrap_or_default()]).map(str::trim).collect()
     }
 
     /// How many lines a changing call adds and removes, if a patch says so.

@@ -65,8 +65,9 @@ impl Workspace {
 impl Known {
     /// Records what the edit that made a version does not explain.
     fn compare(self, journal: &mut Journal, (file, made): (&ObjectId, &Hash), call: Call<'_>) {
-        let Some(own) = edited(&self.text, call) else { return };
         let Ok(now) = journal.text(file, made) else { return };
+        let own = edited(&self.text, call).or_else(|| explained(&self.text, &now, call));
+        let Some(own) = own else { return };
         // An edit whose result comes in once more was made before.
         if *own == *now || *self.text == *now {
             return;
@@ -78,6 +79,18 @@ impl Known {
         let (object, made) = (file.clone(), made.clone());
         journal.record(Event::ChangedBeside { object, told: version, version: made, others });
     }
+}
+
+/// A text with those of its changes whose lines a call names: what an edit made that finds its place
+/// loosely, and a patch. `None` if it names the lines of none, or gives the whole text.
+fn explained(text: &str, now: &str, call: Call<'_>) -> Option<String> {
+    if call.content().is_some() {
+        return None;
+    }
+    let changes = LineMap::between(text, now);
+    let named = call.named_lines();
+    let others = changes.without((text, now), |line| named.contains(line.trim()));
+    (others != changes).then(|| others.undone(text, now))
 }
 
 /// A text after an edit; `None` if it does not have what the edit replaces, or has it several

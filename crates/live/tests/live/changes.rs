@@ -81,6 +81,28 @@ fn a_change_before_an_edit_of_the_model_is_told() {
 }
 
 #[test]
+fn a_change_before_a_patch_or_a_loose_edit_is_told() {
+    let patch = "*** Begin Patch\n*** Update File: a.rs\n@@\n-line 40 of the file\n+LINE 40 of the file\n*** End Patch";
+    let old = "  line 39 of the file\n  line 40 of the file\n";
+    let edit =
+        json!({ "path": "a.rs", "oldText": old, "newText": old.replace("line 40", "LINE 40") });
+    for (tool, args) in [("apply_patch", json!({ "input": patch })), ("edit", edit)] {
+        let mut host = reader("a.rs", &numbered(60));
+        let made = numbered(60).replace("line 5 of", "LINE 5 of").replace("line 40", "LINE 40");
+        host.write_file("a.rs", &made);
+        host.tool(tool, &args, "Done");
+        host.send();
+        let shown = host.shown();
+        let note = shown.split_once("[f1] a.rs changed on disk after t1 (+1 -1):").unwrap().1;
+        assert!(note.contains("-line 5 of the file\n+LINE 5 of the file"), "{note}");
+        assert!(!note.contains("LINE 40"), "it wrote that itself: {note}");
+        host.tool("bash", &json!({ "command": "true" }), "");
+        host.send();
+        assert_eq!(notes(&host), 1, "{}", host.shown());
+    }
+}
+
+#[test]
 fn edits_around_a_change_are_no_part_of_its_note() {
     let mut host = reader("a.rs", &numbered(60));
     host.edit("a.rs", "line 10 of", "one\ntwo\nline 10 of");
