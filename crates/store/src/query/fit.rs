@@ -1,9 +1,10 @@
 //! Decides whether a value fits a test, and orders values. All backends use this.
 
 use std::cmp::Ordering;
-use std::fmt;
+use std::collections::BTreeMap;
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 use serde_json::{Number, Value};
 
 use super::{Comparison, Literal, Test};
@@ -148,86 +149,26 @@ fn number_key(number: &Number) -> Vec<u8> {
 /// # Errors
 /// If the text is not JSON.
 pub(crate) fn values_in(text: &str, steps: &[FieldStep]) -> serde_json::Result<Vec<Value>> {
-    let mut found = Vec::new();
-    let mut reader = serde_json::Deserializer::from_str(text);
-    Walk { steps, found: &mut found }.deserialize(&mut reader)?;
-    reader.end()?;
-    Ok(found)
-}
-
-/// Walks through JSON along steps.
-struct Walk<'w> {
-    steps: &'w [FieldStep],
-    found: &'w mut Vec<Value>,
-}
-
-impl<'de> DeserializeSeed<'de> for Walk<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<(), D::Error> {
-        if self.steps.is_empty() {
-            self.found.push(serde::Deserialize::deserialize(reader)?);
-            return Ok(());
-        }
-        reader.deserialize_any(self)
-    }
-}
-
-/// A scalar has no parts.
-macro_rules! no_parts {
-    ($($visit:ident: $kind:ty),*) => {
-        $(fn $visit<E>(self, _: $kind) -> Result<(), E> { Ok(()) })*
+    let Some((step, rest)) = steps.split_first() else {
+        return Ok(vec![serde_json::from_str(text)?]);
     };
-}
-
-impl<'de> Visitor<'de> for Walk<'_> {
-    type Value = ();
-
-    no_parts!(visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_str: &str);
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("JSON")
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
-        let (wanted, rest) = match self.steps.split_first() {
-            Some((FieldStep::Key(key), rest)) => (Some(key.as_str()), rest),
-            _ => (None, self.steps),
-        };
-        while let Some(key) = members.next_key::<std::borrow::Cow<'_, str>>()? {
-            if wanted == Some(&*key) {
-                members.next_value_seed(Walk { steps: rest, found: self.found })?;
-            } else {
-                members.next_value::<IgnoredAny>()?;
-            }
+    let parts: Vec<&RawValue> = match step {
+        FieldStep::Key(key) if text.starts_with('{') => {
+            let mut members: BTreeMap<String, &RawValue> = serde_json::from_str(text)?;
+            members.remove(key).into_iter().collect()
         }
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
-        let step = self.steps.split_first();
-        for place in 0.. {
-            let rest = match step {
-                Some((FieldStep::Any, rest)) => Some(rest),
-                Some((FieldStep::Index(index), rest)) if *index == place => Some(rest),
-                _ => None,
-            };
-            let more = match rest {
-                Some(rest) => {
-                    elements.next_element_seed(Walk { steps: rest, found: self.found })?.is_some()
-                }
-                None => elements.next_element::<IgnoredAny>()?.is_some(),
-            };
-            if !more {
-                break;
-            }
+        FieldStep::Index(index) if text.starts_with('[') => {
+            let elements: Vec<&RawValue> = serde_json::from_str(text)?;
+            elements.into_iter().skip(*index).take(1).collect()
         }
-        Ok(())
+        FieldStep::Any if text.starts_with('[') => serde_json::from_str(text)?,
+        _ => serde_json::from_str(text).map(|_: IgnoredAny| Vec::new())?,
+    };
+    let mut found = Vec::new();
+    for part in parts {
+        found.extend(values_in(part.get(), rest)?);
     }
+    Ok(found)
 }
 
 #[cfg(test)]
