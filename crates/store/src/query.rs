@@ -38,7 +38,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
 pub use self::choose::QueryCandidate;
-pub use self::field::{FieldPaths, QueryField, unknown};
+pub use self::field::{FieldPaths, QueryField, QueryRoot, unknown};
 pub(super) use self::fit::{key_of, values_in};
 pub use self::glob::Glob;
 use base::error::{Error, Result};

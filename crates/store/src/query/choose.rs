@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Condition, Query, QueryField, key_of};
+use super::{Condition, Query, QueryField, QueryRoot, key_of};
 use crate::Version;
 use base::error::Result;
-use base::object::{FieldPath, FieldStep, Nickname, values_at};
+use base::object::{FieldPath, Nickname, values_at};
 
 /// A version, with the object data that a query may ask for.
 #[derive(Debug, Clone)]
@@ -87,43 +87,36 @@ impl QueryCandidate {
     }
 
     fn values(&self, path: &FieldPath) -> Result<Vec<Value>> {
-        let Version { envelope, origin, .. } = &self.version;
         let version = &self.version;
-        let within = |value: &Value, steps: &[FieldStep]| -> Vec<Value> {
-            values_at(value, steps).into_iter().cloned().collect()
-        };
-        let optional = |value: Value, steps: &[FieldStep]| match value {
-            Value::Null => Vec::new(),
-            value => within(&value, steps),
-        };
-        Ok(match QueryField::of(path)? {
-            QueryField::Id => vec![json!(envelope.id)],
-            QueryField::Kind => vec![json!(envelope.kind)],
-            QueryField::Source(steps) => optional(json!(envelope.source), &steps),
-            QueryField::IdentityHash => vec![json!(envelope.identity_hash)],
-            QueryField::TxId => vec![json!(version.tx_id)],
-            QueryField::SystemTime => vec![json!(version.system_time)],
-            QueryField::OriginStore => vec![json!(origin.store_id)],
-            QueryField::OriginTx => vec![json!(origin.tx_id)],
-            QueryField::OriginTime => vec![json!(origin.time)],
-            QueryField::ContentHash => vec![json!(version.content_hash)],
-            QueryField::SourceHash => optional(json!(version.source_hash), &[]),
-            QueryField::HasContent => vec![json!(version.content.is_some())],
-            QueryField::ItemCount => vec![json!(version.item_count)],
-            QueryField::Redacted(steps) => optional(json!(version.redacted), &steps),
-            QueryField::Forgotten => vec![json!(self.is_forgotten)],
-            QueryField::Nickname => {
-                self.nicknames.iter().map(|name| json!(name.as_str())).collect()
+        let Version { envelope, origin, .. } = version;
+        let QueryField { root, steps } = QueryField::of(path)?;
+        let value = match root {
+            QueryRoot::Id => json!(envelope.id),
+            QueryRoot::Kind => json!(envelope.kind),
+            QueryRoot::Source => json!(envelope.source),
+            QueryRoot::IdentityHash => json!(envelope.identity_hash),
+            QueryRoot::TxId => json!(version.tx_id),
+            QueryRoot::SystemTime => json!(version.system_time),
+            QueryRoot::OriginStore => json!(origin.store_id),
+            QueryRoot::OriginTx => json!(origin.tx_id),
+            QueryRoot::OriginTime => json!(origin.time),
+            QueryRoot::ContentHash => json!(version.content_hash),
+            QueryRoot::SourceHash => json!(version.source_hash),
+            QueryRoot::HasContent => json!(version.content.is_some()),
+            QueryRoot::ItemCount => json!(version.item_count),
+            QueryRoot::Redacted => json!(version.redacted),
+            QueryRoot::Forgotten => json!(self.is_forgotten),
+            QueryRoot::Nickname => {
+                return Ok(self.nicknames.iter().map(|name| json!(name.as_str())).collect());
             }
-            QueryField::Additional(steps) => within(&json!(version.additional), &steps),
-            QueryField::Payload(steps) => within(&json!(version.fields), &steps),
-            QueryField::Tags(steps) => self.property("tags", &steps),
-            QueryField::FrontMatter(steps) => self.property("front_matter", &steps),
-        })
-    }
-
-    fn property(&self, name: &str, steps: &[FieldStep]) -> Vec<Value> {
-        let value = self.version.fields.get(name);
-        value.into_iter().flat_map(|value| values_at(value, steps)).cloned().collect()
+            QueryRoot::Additional => json!(version.additional),
+            QueryRoot::Payload => json!(version.fields),
+            QueryRoot::Tags | QueryRoot::FrontMatter => {
+                return Ok(path.values(&version.fields).into_iter().cloned().collect());
+            }
+        };
+        // What the version does not have, has no parts either.
+        let values = if value.is_null() { Vec::new() } else { values_at(&value, &steps) };
+        Ok(values.into_iter().cloned().collect())
     }
 }

@@ -35,15 +35,26 @@ const NAMES: [&str; 22] = [
     "front_matter",
 ];
 
-/// The meaning of a name; the steps lead into a JSON value.
+/// The meaning of a path: what it begins in, and the steps into that.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum QueryField {
+pub struct QueryField {
+    /// What it begins in.
+    pub root: QueryRoot,
+    /// The steps into its JSON value; none for what has no members.
+    pub steps: Vec<FieldStep>,
+}
+
+/// What a path begins in; parses from the names that stand alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "snake_case")]
+pub enum QueryRoot {
     /// The object's ID.
     Id,
     /// Its type.
+    #[strum(serialize = "type")]
     Kind,
-    /// A part of its source.
-    Source(Vec<FieldStep>),
+    /// Its source.
+    Source,
     /// The hash of its source.
     IdentityHash,
     /// The transaction of the version.
@@ -51,10 +62,13 @@ pub enum QueryField {
     /// Its time.
     SystemTime,
     /// The store that wrote it first.
+    #[strum(disabled)]
     OriginStore,
     /// The transaction there.
+    #[strum(disabled)]
     OriginTx,
     /// Its time there.
+    #[strum(disabled)]
     OriginTime,
     /// The hash of its content.
     ContentHash,
@@ -65,19 +79,20 @@ pub enum QueryField {
     /// How many items it has.
     ItemCount,
     /// The removed parts.
-    Redacted(Vec<FieldStep>),
+    Redacted,
     /// Whether it was forgotten.
     Forgotten,
     /// A nickname.
     Nickname,
-    /// A part of its additional fields.
-    Additional(Vec<FieldStep>),
-    /// A part of its payload.
-    Payload(Vec<FieldStep>),
+    /// Its additional fields.
+    Additional,
+    /// Its payload.
+    #[strum(disabled)]
+    Payload,
     /// `tags`: that payload field, otherwise the document's tags.
-    Tags(Vec<FieldStep>),
+    Tags,
     /// `front_matter`: that payload field, otherwise the document's front matter.
-    FrontMatter(Vec<FieldStep>),
+    FrontMatter,
 }
 
 impl QueryField {
@@ -89,60 +104,48 @@ impl QueryField {
         let Some((FieldStep::Key(first), rest)) = path.steps().split_first() else {
             return Err(Error::internal("a path begins with no key"));
         };
-        let part = match rest {
-            [FieldStep::Key(part)] => Some(part.as_str()),
-            _ => None,
-        };
-        Ok(match (first.as_str(), part) {
-            ("source", _) => Self::Source(rest.to_vec()),
-            ("redacted", _) => Self::Redacted(rest.to_vec()),
-            ("additional", _) => Self::Additional(rest.to_vec()),
-            ("fields", _) if !rest.is_empty() => Self::Payload(rest.to_vec()),
-            ("tags", _) => Self::Tags(rest.to_vec()),
-            ("front_matter", _) => Self::FrontMatter(rest.to_vec()),
-            ("origin", Some("store_id")) => Self::OriginStore,
-            ("origin", Some("tx_id")) => Self::OriginTx,
-            ("origin", Some("time")) => Self::OriginTime,
-            ("origin", _) => return Err(unknown(path, &[])),
-            _ => match Self::plain(first) {
-                Some(field) if rest.is_empty() => field,
-                Some(_) => return Err(unknown(path, &[])),
-                None => Self::Payload(path.steps().to_vec()),
+        let (root, steps) = match (first.as_str(), rest) {
+            ("path", []) => (QueryRoot::Source, path.steps()),
+            ("fields", [_, ..]) => (QueryRoot::Payload, rest),
+            ("origin", [FieldStep::Key(part)]) if part == "store_id" => {
+                (QueryRoot::OriginStore, &[][..])
+            }
+            ("origin", [FieldStep::Key(part)]) if part == "tx_id" => (QueryRoot::OriginTx, &[][..]),
+            ("origin", [FieldStep::Key(part)]) if part == "time" => {
+                (QueryRoot::OriginTime, &[][..])
+            }
+            ("path" | "origin", _) => return Err(unknown(path, &[])),
+            (name, rest) => match name.parse() {
+                Ok(root) => (root, rest),
+                Err(_) => (QueryRoot::Payload, path.steps()),
             },
-        })
-    }
-
-    /// The names without parts.
-    fn plain(name: &str) -> Option<Self> {
-        Some(match name {
-            "id" => Self::Id,
-            "type" => Self::Kind,
-            "path" => Self::Source(vec![FieldStep::Key("path".to_owned())]),
-            "identity_hash" => Self::IdentityHash,
-            "tx_id" => Self::TxId,
-            "system_time" => Self::SystemTime,
-            "content_hash" => Self::ContentHash,
-            "source_hash" => Self::SourceHash,
-            "has_content" => Self::HasContent,
-            "item_count" => Self::ItemCount,
-            "forgotten" => Self::Forgotten,
-            "nickname" => Self::Nickname,
-            _ => return None,
-        })
+        };
+        if !root.has_members() && !steps.is_empty() {
+            return Err(unknown(path, &[]));
+        }
+        Ok(Self { root, steps: steps.to_vec() })
     }
 
     /// Whether users can define it: then it is unknown until some object has it.
     pub(crate) fn is_open(&self) -> bool {
-        match self {
-            Self::Payload(_) | Self::Additional(_) => true,
-            Self::FrontMatter(steps) => !steps.is_empty(),
+        match self.root {
+            QueryRoot::Payload | QueryRoot::Additional => true,
+            QueryRoot::FrontMatter => !self.steps.is_empty(),
             _ => false,
         }
     }
 
     /// Whether it is derived from contents.
     pub(crate) fn is_derived(&self) -> bool {
-        matches!(self, Self::Tags(_) | Self::FrontMatter(_))
+        matches!(self.root, QueryRoot::Tags | QueryRoot::FrontMatter)
+    }
+}
+
+impl QueryRoot {
+    /// Whether its value can have members.
+    pub(crate) fn has_members(self) -> bool {
+        use QueryRoot::{Additional, FrontMatter, Payload, Redacted, Source, Tags};
+        matches!(self, Source | Redacted | Additional | Payload | Tags | FrontMatter)
     }
 }
 

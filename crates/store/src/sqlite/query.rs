@@ -14,7 +14,7 @@ use super::pack::{self, Packs};
 use super::read::{self, Point, VERSIONS, clip, end_of_prefix};
 use super::rows;
 use super::statements::Statements;
-use crate::query::{FieldPaths, QueryField, key_of, values_in};
+use crate::query::{FieldPaths, QueryField, QueryRoot, key_of, values_in};
 use crate::{Comparison, Condition, Literal, Query, Test, Version};
 use base::error::Error;
 use base::object::{FieldPath, FieldStep};
@@ -179,57 +179,59 @@ impl Sql {
     }
 
     fn test(&mut self, field: &QueryField, test: &Test) -> Step<()> {
-        let (column, steps) = column(field);
-        if *field == QueryField::Nickname {
+        if field.root == QueryRoot::Nickname {
             self.push("EXISTS (SELECT 1 FROM nickname AS n WHERE n.object = o.object AND ");
         }
         self.push(FITS);
         self.push("(");
-        self.push(column);
-        self.push(", ");
-        self.bind(steps.map(json).transpose()?);
+        self.place(field, column(field.root))?;
         self.push(", ");
         self.bind(json(test)?);
         self.push(")");
-        if *field == QueryField::Nickname {
+        if field.root == QueryRoot::Nickname {
             self.push(")");
         }
         Ok(())
     }
 
     fn order_key(&mut self, field: &QueryField) -> Step<()> {
-        let (column, steps) = column(field);
-        if *field == QueryField::TxId {
+        if field.root == QueryRoot::TxId {
             // In the order of an index.
-            self.push(column);
+            self.push(column(field.root));
             return Ok(());
         }
         self.push(ORDER_KEY);
         self.push("(");
-        self.push(match field {
-            QueryField::Nickname => {
+        let column = match field.root {
+            QueryRoot::Nickname => {
                 "(SELECT min(n.nickname) FROM nickname AS n WHERE n.object = o.object)"
             }
-            _ => column,
-        });
-        self.push(", ");
-        self.bind(steps.map(json).transpose()?);
+            root => column(root),
+        };
+        self.place(field, column)?;
         self.push(")");
+        Ok(())
+    }
+
+    /// Where the values of a field are: a column, and the steps inside it if it holds JSON.
+    fn place(&mut self, field: &QueryField, column: &str) -> Step<()> {
+        self.push(column);
+        self.push(", ");
+        self.bind(is_json(field.root).then(|| json(&field.steps)).transpose()?);
         Ok(())
     }
 
     /// Adds a test in a form that an index can answer; false if there is no such form.
     fn by_index(&mut self, field: &QueryField, test: &Test) -> bool {
-        let column = match field {
-            QueryField::Id => "o.id",
+        let column = match field.root {
             // Not by the index of types.
-            QueryField::Kind if self.is_page => "+o.type",
-            QueryField::Kind => "o.type",
-            QueryField::TxId => "v.tx_id",
-            QueryField::SystemTime => "t.system_time",
+            QueryRoot::Kind if self.is_page => "+o.type",
+            root @ (QueryRoot::Id | QueryRoot::Kind | QueryRoot::TxId | QueryRoot::SystemTime) => {
+                column(root)
+            }
             _ => return false,
         };
-        let is_text = matches!(field, QueryField::Id | QueryField::Kind);
+        let is_text = matches!(field.root, QueryRoot::Id | QueryRoot::Kind);
         match test {
             Test::Compare(comparison, literal) => {
                 let value = match literal {
@@ -252,7 +254,7 @@ impl Sql {
                     Comparison::Greater => " > ",
                     Comparison::AtLeast => " >= ",
                 });
-                let leaves_out_toolcalls = *field == QueryField::Kind
+                let leaves_out_toolcalls = field.root == QueryRoot::Kind
                     && *comparison == Comparison::Equal
                     && value != SqlValue::from("toolcall".to_owned());
                 self.bind(value);
@@ -278,32 +280,37 @@ impl Sql {
     }
 }
 
-/// Where the values of a field are: a column, and the steps inside it if it holds JSON.
-fn column(field: &QueryField) -> (&'static str, Option<&[FieldStep]>) {
-    match field {
-        QueryField::Id => ("o.id", None),
-        QueryField::Kind => ("o.type", None),
-        QueryField::Source(steps) => ("o.source", Some(steps)),
-        QueryField::IdentityHash => ("lower(hex(o.identity_hash))", None),
-        QueryField::TxId => ("v.tx_id", None),
-        QueryField::SystemTime => ("t.system_time", None),
-        QueryField::OriginStore => {
-            ("coalesce(v.origin_store, (SELECT value FROM meta WHERE key = 'store_id'))", None)
+/// The column of what a path begins in.
+fn column(root: QueryRoot) -> &'static str {
+    match root {
+        QueryRoot::Id => "o.id",
+        QueryRoot::Kind => "o.type",
+        QueryRoot::Source => "o.source",
+        QueryRoot::IdentityHash => "lower(hex(o.identity_hash))",
+        QueryRoot::TxId => "v.tx_id",
+        QueryRoot::SystemTime => "t.system_time",
+        QueryRoot::OriginStore => {
+            "coalesce(v.origin_store, (SELECT value FROM meta WHERE key = 'store_id'))"
         }
-        QueryField::OriginTx => ("coalesce(v.origin_tx, v.tx_id)", None),
-        QueryField::OriginTime => ("coalesce(v.origin_time, t.system_time)", None),
-        QueryField::ContentHash => ("lower(hex(v.content_hash))", None),
-        QueryField::SourceHash => ("lower(nullif(hex(v.source_hash), ''))", None),
-        QueryField::HasContent => ("iif(v.content IS NULL, 'false', 'true')", Some(&[])),
-        QueryField::ItemCount => ("v.item_count", None),
-        QueryField::Redacted(steps) => ("v.redacted", Some(steps)),
-        QueryField::Forgotten => ("iif(o.forgotten, 'true', 'false')", Some(&[])),
-        QueryField::Nickname => ("n.nickname", None),
-        QueryField::Additional(steps) => ("v.additional", Some(steps)),
-        QueryField::Payload(steps) => (FIELDS_OF_V, Some(steps)),
-        QueryField::Tags(steps) => (property!("tags"), Some(steps)),
-        QueryField::FrontMatter(steps) => (property!("front_matter"), Some(steps)),
+        QueryRoot::OriginTx => "coalesce(v.origin_tx, v.tx_id)",
+        QueryRoot::OriginTime => "coalesce(v.origin_time, t.system_time)",
+        QueryRoot::ContentHash => "lower(hex(v.content_hash))",
+        QueryRoot::SourceHash => "lower(nullif(hex(v.source_hash), ''))",
+        QueryRoot::HasContent => "iif(v.content IS NULL, 'false', 'true')",
+        QueryRoot::ItemCount => "v.item_count",
+        QueryRoot::Redacted => "v.redacted",
+        QueryRoot::Forgotten => "iif(o.forgotten, 'true', 'false')",
+        QueryRoot::Nickname => "n.nickname",
+        QueryRoot::Additional => "v.additional",
+        QueryRoot::Payload => FIELDS_OF_V,
+        QueryRoot::Tags => property!("tags"),
+        QueryRoot::FrontMatter => property!("front_matter"),
     }
+}
+
+/// Whether the column holds JSON.
+fn is_json(root: QueryRoot) -> bool {
+    root.has_members() || matches!(root, QueryRoot::HasContent | QueryRoot::Forgotten)
 }
 
 /// The values at the place that the first two arguments name.

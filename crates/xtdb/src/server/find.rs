@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::client::{At, Tx};
 use super::{XtdbBackend, documents};
 use base::error::Result;
-use base::object::{FieldPath, Nickname, ObjectId, ObjectType, Origin, Room, TxId};
-use store::query::{FieldPaths, QueryCandidate, QueryField};
+use base::object::{FieldPath, FieldStep, Nickname, ObjectId, ObjectType, Origin, Room, TxId};
+use store::query::{FieldPaths, QueryCandidate, QueryField, QueryRoot};
 use store::{Comparison, Condition, Literal, Query, Test, Version};
 
 /// Versions read at once if all must be examined.
@@ -116,11 +116,14 @@ impl XtdbBackend {
             clauses.narrow(condition)?;
         }
         let ids = self.ids(&clauses.text(), &clauses.values, at)?;
-        let names = |field: &QueryField| {
-            query.fields().into_iter().any(|path| QueryField::of(path).as_ref().ok() == Some(field))
+        let names = |root: QueryRoot| {
+            query
+                .fields()
+                .into_iter()
+                .any(|path| QueryField::of(path).is_ok_and(|it| it.root == root))
         };
         let (asks_nickname, asks_forgotten) =
-            (names(&QueryField::Nickname), names(&QueryField::Forgotten));
+            (names(QueryRoot::Nickname), names(QueryRoot::Forgotten));
         let forgotten = if asks_forgotten { self.forgotten(at)? } else { Vec::new() };
         let mut candidates = Vec::new();
         for version in self.versions(&ids, at)? {
@@ -137,8 +140,8 @@ impl XtdbBackend {
         loop {
             let logged = self.logged(after, VERSIONS_AT_ONCE)?;
             for version in logged.versions {
-                let nicknames = match QueryField::of(path)? {
-                    QueryField::Nickname => self.nicknames_of(&version.envelope.id)?,
+                let nicknames = match QueryField::of(path)?.root {
+                    QueryRoot::Nickname => self.nicknames_of(&version.envelope.id)?,
                     _ => Vec::new(),
                 };
                 if (QueryCandidate { version, nicknames, is_forgotten: false }).has(path)? {
@@ -189,14 +192,12 @@ impl Clauses {
                     Literal::Bool(value) => json!(value),
                     _ => return Ok(()),
                 };
-                let attribute = match (QueryField::of(path)?, path.steps()) {
-                    (QueryField::Kind, _) => Some("type".to_owned()),
-                    (QueryField::ContentHash, _) => Some("content_hash".to_owned()),
-                    (QueryField::SourceHash, _) => Some("source_hash".to_owned()),
-                    (QueryField::Payload(steps), _) => match &steps[..] {
-                        [base::object::FieldStep::Key(name)] => documents::asked(name, &value),
-                        _ => None,
-                    },
+                let field = QueryField::of(path)?;
+                let attribute = match (field.root, &field.steps[..]) {
+                    (QueryRoot::Kind, _) => Some("type".to_owned()),
+                    (QueryRoot::ContentHash, _) => Some("content_hash".to_owned()),
+                    (QueryRoot::SourceHash, _) => Some("source_hash".to_owned()),
+                    (QueryRoot::Payload, [FieldStep::Key(name)]) => documents::asked(name, &value),
                     _ => None,
                 };
                 if let Some(attribute) = attribute {
