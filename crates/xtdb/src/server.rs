@@ -185,7 +185,7 @@ fn open(client: &Client) -> Result<(String, Tx)> {
         return Err(Error::XtdbForeign { url: client.url().to_owned(), found });
     }
     let mark = documents::store(&Uuid::now_v7().to_string());
-    let ops = [TxOp::Match(STORE.to_owned(), None), TxOp::Put(&mark)];
+    let ops = [TxOp::Match(STORE.to_owned(), None), TxOp::Put(mark)];
     let tx = client.submit(&ops).map_err(SubmitError::into_error)?;
     // If another process was faster, its mark stands.
     client.await_tx(tx)?;

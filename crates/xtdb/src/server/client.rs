@@ -96,7 +96,10 @@ impl Client {
 
     /// Sends a transaction, once. It is logged when this returns, but neither indexed nor
     /// committed: see [`Self::committed`].
-    pub(crate) fn submit(&self, ops: &[TxOp<'_>]) -> Result<i64, SubmitError> {
+    pub(crate) fn submit<'a>(
+        &self,
+        ops: impl IntoIterator<Item = &'a TxOp>,
+    ) -> Result<i64, SubmitError> {
         let body = operations::body(ops).map_err(SubmitError::Refused)?;
         let mut request = Request::get("submit-tx", Notation::Json);
         request.body = Some((Notation::Json, body));

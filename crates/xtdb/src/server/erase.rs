@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::client::At;
-use super::plan::Change;
+use super::client::{At, TxOp};
 use super::{XtdbBackend, documents};
 use base::error::Result;
 use base::lock;
@@ -47,7 +46,7 @@ impl XtdbBackend {
             }
         }
         self.evict(evicted)?;
-        self.change(&left.into_iter().map(Change::Put).collect::<Vec<_>>())
+        self.change(&left.into_iter().map(TxOp::Put).collect::<Vec<_>>())
     }
 
     /// Erases objects that are stored again with other text.
@@ -81,13 +80,13 @@ impl XtdbBackend {
         let mut rest = ids;
         while !rest.is_empty() {
             let some: Vec<String> = rest.drain(..rest.len().min(ERASED_AT_ONCE)).collect();
-            self.change(&some.into_iter().map(Change::Evict).collect::<Vec<_>>())?;
+            self.change(&some.into_iter().map(TxOp::Evict).collect::<Vec<_>>())?;
         }
         Ok(())
     }
 
     /// Commits changes that depend on nothing.
-    pub(super) fn change(&self, changes: &[Change]) -> Result<()> {
+    pub(super) fn change(&self, changes: &[TxOp]) -> Result<()> {
         if changes.is_empty() {
             return Ok(());
         }

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::client::{At, Document};
-use super::plan::Change;
+use super::client::{At, Document, TxOp};
 use super::{XtdbBackend, documents};
 use base::error::Result;
 use base::object::{Room, Timestamp, TxId};
@@ -60,7 +59,7 @@ impl XtdbBackend {
     pub(crate) fn introduce(&self, machine: &Machine, pulled: TxId) -> Result<()> {
         let store_id = self.writer_id.clone();
         let said = Introduced { store_id, machine: machine.clone(), pulled };
-        self.change(&[Change::Put(said.document())])
+        self.change(&[TxOp::Put(said.document())])
     }
 
     /// All machines that said who they are, with the time when each last wrote anything, to the

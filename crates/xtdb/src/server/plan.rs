@@ -10,30 +10,10 @@ use base::lock;
 use base::object::{Hash, Nickname, ObjectId, Origin, Room, RunningHash, TxId};
 use store::{Expected, Op, Outcome, Put, rules};
 
-/// One change of the database, or a condition for the others.
-#[derive(Debug)]
-pub(super) enum Change {
-    Put(Document),
-    Match(String, Option<Document>),
-    Delete(String),
-    Evict(String),
-}
-
-impl Change {
-    pub(super) fn op(&self) -> TxOp<'_> {
-        match self {
-            Self::Put(document) => TxOp::Put(document),
-            Self::Match(id, document) => TxOp::Match(id.clone(), document.as_ref()),
-            Self::Delete(id) => TxOp::Delete(id.clone()),
-            Self::Evict(id) => TxOp::Evict(id.clone()),
-        }
-    }
-}
-
 /// A planned transaction: its changes, if any, and the outcome of its operations.
 #[derive(Debug, Default)]
 pub(super) struct Planned {
-    pub changes: Vec<Change>,
+    pub changes: Vec<TxOp>,
     pub outcomes: Vec<Outcome>,
     /// Marks of other stores' versions that it brings.
     pub marks: Vec<String>,
@@ -194,8 +174,8 @@ impl<'b> Planner<'b> {
             if before == after {
                 continue;
             }
-            planned.changes.push(Change::Match(id.clone(), before));
-            planned.changes.push(after.map_or(Change::Delete(id), Change::Put));
+            planned.changes.push(TxOp::Match(id.clone(), before));
+            planned.changes.push(after.map_or(TxOp::Delete(id), TxOp::Put));
         }
         Ok(())
     }
@@ -212,16 +192,16 @@ impl<'b> Planner<'b> {
         let changes = &mut planned.changes;
         let (count, hash) = self.splice(put, standing.as_ref(), changes)?;
         let document = documents::object(put, (count, hash.as_ref()))?;
-        changes.push(Change::Match(id.as_str().to_owned(), before));
-        changes.push(Change::Put(document.clone()));
+        changes.push(TxOp::Match(id.as_str().to_owned(), before));
+        changes.push(TxOp::Put(document.clone()));
         if let Some(origin) = &put.origin {
             self.origin(id, put, origin, planned)?;
         }
         let changes = &mut planned.changes;
         for (hash, text) in put.content.iter().chain(put.additional.values()) {
             if self.contents.insert(hash.clone()) {
-                changes.push(Change::Match(documents::content_id(hash), None));
-                changes.push(Change::Put(documents::content(hash, text)));
+                changes.push(TxOp::Match(documents::content_id(hash), None));
+                changes.push(TxOp::Put(documents::content(hash, text)));
             }
         }
         let latest = rules::Latest {
@@ -241,7 +221,7 @@ impl<'b> Planner<'b> {
         &mut self,
         put: &Put,
         standing: Option<&Standing>,
-        changes: &mut Vec<Change>,
+        changes: &mut Vec<TxOp>,
     ) -> Result<(u64, Option<Hash>)> {
         let id = &put.envelope.id;
         let count = standing.map_or(0, |standing| standing.latest.item_count);
@@ -249,11 +229,11 @@ impl<'b> Planner<'b> {
         let hash = hash.transpose()?.flatten();
         let Some(splice) = &put.items else { return Ok((count, hash)) };
         for (position, item) in (splice.keep..).zip(&splice.add) {
-            changes.push(Change::Put(documents::item(id, position, item)));
+            changes.push(TxOp::Put(documents::item(id, position, item)));
             self.items.insert((id.clone(), position), item.running_hash.clone());
         }
         let after = splice.keep + splice.add.len() as u64;
-        let ended = (after..count).map(|position| Change::Delete(documents::item_id(id, position)));
+        let ended = (after..count).map(|position| TxOp::Delete(documents::item_id(id, position)));
         changes.extend(ended);
         let none = || RunningHash::default().hash().clone();
         let hash = match (splice.add.last(), after.checked_sub(1)) {
@@ -290,10 +270,10 @@ impl<'b> Planner<'b> {
                 return Err(Error::Conflict { id: id.clone(), winner: None });
             }
         } else if self.brought.insert(mark.clone()) {
-            planned.changes.push(Change::Match(mark.clone(), None));
+            planned.changes.push(TxOp::Match(mark.clone(), None));
             lock(&self.backend.missed).insert(mark.clone());
         }
-        planned.changes.push(Change::Put(documents::origin(id, &put.content_hash, origin)));
+        planned.changes.push(TxOp::Put(documents::origin(id, &put.content_hash, origin)));
         planned.marks.push(mark);
         Ok(())
     }

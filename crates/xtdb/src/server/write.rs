@@ -14,7 +14,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::client::{At, Document, SubmitError, TxOp};
-use super::plan::{Change, Planned, Planner, number};
+use super::plan::{Planned, Planner, number};
 use super::{XtdbBackend, documents};
 use base::error::{Error, Result};
 use base::lock;
@@ -133,7 +133,7 @@ impl XtdbBackend {
     }
 
     /// Sends a transaction with the writer's next step; returns its number.
-    pub(super) fn submit(&self, writer: &mut Option<Document>, changes: &[Change]) -> Result<i64> {
+    pub(super) fn submit(&self, writer: &mut Option<Document>, changes: &[TxOp]) -> Result<i64> {
         let id = documents::writer_id(&self.writer_id);
         if writer.is_none() {
             *writer = self.client.entity(&id, At::Latest, &Room::for_answers())?;
@@ -144,9 +144,8 @@ impl XtdbBackend {
         };
         let nonce = Uuid::now_v7().to_string();
         let next = documents::writer(&self.writer_id, step, &nonce);
-        let mut ops = vec![TxOp::Match(id, writer.as_ref()), TxOp::Put(&next)];
-        ops.extend(changes.iter().map(Change::op));
-        let tx = match self.client.submit(&ops) {
+        let advance = [TxOp::Match(id, writer.clone()), TxOp::Put(next.clone())];
+        let tx = match self.client.submit(advance.iter().chain(changes)) {
             Ok(tx) => tx,
             Err(SubmitError::Unknown(error)) => self.find(&nonce).ok_or(error)?,
             Err(error) => return Err(error.into_error()),

@@ -1,9 +1,9 @@
 //! The body of `submit-tx`, checked before it is sent: the server silently accepts some bodies and
 //! loses the write, and crashes on deep nesting.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::{Document, TxOp};
@@ -16,20 +16,16 @@ pub(crate) const MAX_DEPTH: usize = 120;
 const RESERVED: [&str; 5] =
     ["crux.db/id", "crux.db/fn", "xt/fn", "xtdb.api/evicted?", "crux.db/evicted?"];
 
-/// The body in the server's form.
-#[derive(Serialize)]
-struct Body<'a> {
-    #[serde(rename = "tx-ops")]
-    tx_ops: Vec<Wire<'a>>,
-}
-
-/// One operation as an array.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Wire<'a> {
-    Put(&'static str, &'a Document),
-    Match(&'static str, &'a str, Option<&'a Document>),
-    Id(&'static str, &'a str),
+/// As an array.
+impl Serialize for TxOp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Put(document) => ("put", document).serialize(serializer),
+            Self::Match(id, expected) => ("match", id, expected).serialize(serializer),
+            Self::Delete(id) => ("delete", id).serialize(serializer),
+            Self::Evict(id) => ("evict", id).serialize(serializer),
+        }
+    }
 }
 
 /// The transaction as JSON.
@@ -37,13 +33,13 @@ enum Wire<'a> {
 /// # Errors
 /// `INVALID_ARGUMENT` for what the server would misunderstand: no operations, an ID that is not a
 /// text, two writes of one ID, reserved keys, too deeply nested values.
-pub(super) fn body(ops: &[TxOp<'_>]) -> Result<Vec<u8>> {
+pub(super) fn body<'a>(ops: impl IntoIterator<Item = &'a TxOp>) -> Result<Vec<u8>> {
+    let ops: Vec<&TxOp> = ops.into_iter().collect();
     if ops.is_empty() {
         return Err(wrong("has no operations, which would be committed as nothing"));
     }
     let mut written = HashSet::new();
-    let mut list = Vec::with_capacity(ops.len());
-    for op in ops {
+    for op in &ops {
         let id = op.id()?;
         if id.is_empty() {
             return Err(wrong("has an empty ID"));
@@ -51,20 +47,15 @@ pub(super) fn body(ops: &[TxOp<'_>]) -> Result<Vec<u8>> {
         if !matches!(op, TxOp::Match(..)) && !written.insert(id) {
             return Err(wrong(&format!("writes `{id}` twice, and only the last would stay")));
         }
-        list.push(match op {
-            TxOp::Put(document) => Wire::Put("put", checked(document)?),
-            TxOp::Match(id, expected) => {
-                Wire::Match("match", id, expected.map(checked).transpose()?)
-            }
-            TxOp::Delete(id) => Wire::Id("delete", id),
-            TxOp::Evict(id) => Wire::Id("evict", id),
-        });
+        if let TxOp::Put(document) | TxOp::Match(_, Some(document)) = op {
+            check(document)?;
+        }
     }
-    serde_json::to_vec(&Body { tx_ops: list })
+    serde_json::to_vec(&HashMap::from([("tx-ops", ops)]))
         .map_err(|error| Error::internal(format!("a transaction that is not JSON: {error}")))
 }
 
-impl TxOp<'_> {
+impl TxOp {
     fn id(&self) -> Result<&str> {
         match self {
             Self::Put(document) => match document.get("xt/id") {
@@ -77,7 +68,7 @@ impl TxOp<'_> {
     }
 }
 
-fn checked(document: &Document) -> Result<&Document> {
+fn check(document: &Document) -> Result<()> {
     if let Some(key) = RESERVED.iter().find(|key| document.contains_key(**key)) {
         return Err(wrong(&format!(
             "has a document with the key `{key}`, which means something to XTDB"
@@ -86,7 +77,7 @@ fn checked(document: &Document) -> Result<&Document> {
     if document.values().any(|value| is_deeper(value, MAX_DEPTH - 1)) {
         return Err(wrong(&format!("has a document nested deeper than {MAX_DEPTH} levels")));
     }
-    Ok(document)
+    Ok(())
 }
 
 /// Whether a value has more levels than `most`; a text or a number has none.

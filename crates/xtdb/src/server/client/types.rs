@@ -111,11 +111,11 @@ pub(crate) struct Row {
 
 /// One operation of a transaction.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum TxOp<'a> {
+pub(crate) enum TxOp {
     /// Replaces the whole document.
-    Put(&'a Document),
+    Put(Document),
     /// Lets the transaction pass only if this is the whole document now; `None`: if there is none.
-    Match(String, Option<&'a Document>),
+    Match(String, Option<Document>),
     /// The entity is gone from now on; its history stays.
     Delete(String),
     /// Removes the entity with all its history.

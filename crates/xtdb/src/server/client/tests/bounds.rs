@@ -20,7 +20,7 @@ fn flood(head: &str, piece: &str) -> Act {
 /// Everything that can be asked, and what comes of it.
 fn questions(client: &Client, room: &Room) -> Vec<Result<()>> {
     let document = document(&json!({ "xt/id": "a" }));
-    let submitted = client.submit(&[TxOp::Put(&document)]).map_err(SubmitError::into_error);
+    let submitted = client.submit(&[TxOp::Put(document.clone())]).map_err(SubmitError::into_error);
     vec![
         client.status().map(drop),
         client.time().map(drop),

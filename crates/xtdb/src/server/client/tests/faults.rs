@@ -35,7 +35,7 @@ fn a_server_that_is_away_is_unavailable_and_nothing_was_sent() {
     assert!(error.to_string().contains(&url) && error.to_string().contains("refused"), "{error}");
     assert!(took < NOT_FOR_EVER, "{took:?}");
     let document = document(&json!({ "xt/id": "a" }));
-    let error = client.submit(&[TxOp::Put(&document)]).unwrap_err();
+    let error = client.submit(&[TxOp::Put(document.clone())]).unwrap_err();
     assert!(matches!(error, SubmitError::NotSent(_)), "{error:?}");
 }
 
@@ -274,7 +274,7 @@ fn waiting_too_long_for_a_connection_fails_before_sending() {
     let runtime = client.runtime().unwrap();
     let held = runtime.wait(client.http.permits.acquire_many(4)).unwrap();
     let document = document(&json!({ "xt/id": "a" }));
-    let (error, took) = timed(|| client.submit(&[TxOp::Put(&document)]).unwrap_err());
+    let (error, took) = timed(|| client.submit(&[TxOp::Put(document.clone())]).unwrap_err());
     assert!(matches!(error, SubmitError::NotSent(_)), "{error:?}");
     assert!(error.into_error().to_string().contains("earlier requests"));
     let error = client.status().unwrap_err();

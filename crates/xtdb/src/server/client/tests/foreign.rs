@@ -135,7 +135,7 @@ fn a_refused_token_is_a_refusal_and_stands_in_no_error() {
         assert!(!error.report().contains("s3cret") && !format!("{error:?}").contains("s3cret"));
         assert!(server.seen()[0].headers.contains("authorization: Bearer s3cret-token\r\n"));
         let document = document(&json!({ "xt/id": "a" }));
-        let error = client.submit(&[TxOp::Put(&document)]).unwrap_err();
+        let error = client.submit(&[TxOp::Put(document.clone())]).unwrap_err();
         assert!(matches!(error, SubmitError::Refused(_)), "{error:?}");
     }
 }

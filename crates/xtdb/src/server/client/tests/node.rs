@@ -81,7 +81,7 @@ fn database() -> Option<(Client, Arc<Node>)> {
 }
 
 fn put(client: &Client, value: &Value) -> i64 {
-    client.submit(&[TxOp::Put(&document(value))]).unwrap()
+    client.submit(&[TxOp::Put(document(value))]).unwrap()
 }
 
 fn logged(client: &Client, after: Option<i64>) -> Vec<LoggedTx> {
@@ -191,7 +191,7 @@ fn a_match_that_fails_is_not_committed_and_not_in_the_log() {
     put(&client, &Value::Object(first.clone()));
     let second = document(&json!({ "xt/id": "a", "n": 2 }));
     let swap = |expected: Option<&Document>| {
-        let ops = [TxOp::Match("a".to_owned(), expected), TxOp::Put(&second)];
+        let ops = [TxOp::Match("a".to_owned(), expected.cloned()), TxOp::Put(second.clone())];
         let tx = client.submit(&ops).unwrap();
         (tx, client.committed(tx).unwrap())
     };
@@ -232,7 +232,7 @@ fn ids_and_values_of_all_kinds_come_back_as_they_were() {
         })
     };
     let documents = ids.map(|id| document(&value(id)));
-    let ops: Vec<_> = documents.iter().map(TxOp::Put).collect();
+    let ops: Vec<_> = documents.iter().cloned().map(TxOp::Put).collect();
     let tx = client.submit(&ops).unwrap();
     assert!(client.committed(tx).unwrap());
     for (id, expected) in ids.iter().zip(&documents) {

@@ -9,7 +9,7 @@ fn outcome(act: Act) -> (Result<i64, SubmitError>, usize) {
     let client = if matches!(act, Act::Silence) { hasty } else { client };
     let server = Server::start(vec![act]);
     let document = document(&json!({ "xt/id": "a", "n": 1 }));
-    let result = client(&server.url()).submit(&[TxOp::Put(&document)]);
+    let result = client(&server.url()).submit(&[TxOp::Put(document.clone())]);
     (result, server.seen().len())
 }
 
@@ -56,9 +56,9 @@ fn operations_go_out_as_the_server_takes_them() {
     let one = document(&json!({ "xt/id": "a", "n": 1, "f": 1.0, "text": text }));
     let two = document(&json!({ "xt/id": "b" }));
     let ops = [
-        TxOp::Match("a".into(), Some(&two)),
+        TxOp::Match("a".into(), Some(two.clone())),
         TxOp::Match("b".into(), None),
-        TxOp::Put(&one),
+        TxOp::Put(one.clone()),
         TxOp::Delete("b".into()),
         TxOp::Evict("c".into()),
     ];
@@ -91,26 +91,26 @@ fn what_would_be_lost_or_kill_the_node_is_never_sent() {
     let server = Server::start(vec![Act::json(202, ACCEPTED)]);
     let client = client(&server.url());
     let good = document(&json!({ "xt/id": "a", "d": nested(operations::MAX_DEPTH - 1) }));
-    assert_eq!(client.submit(&[TxOp::Put(&good)]).unwrap(), 6);
-    let refused = |ops: &[TxOp<'_>], word: &str| {
+    assert_eq!(client.submit(&[TxOp::Put(good.clone())]).unwrap(), 6);
+    let refused = |ops: &[TxOp], word: &str| {
         let error = client.submit(ops).unwrap_err();
         let SubmitError::Refused(error) = error else { panic!("{error:?}") };
         assert_eq!(error.code(), "INVALID_ARGUMENT");
         assert!(error.to_string().contains(word), "`{error}` does not say `{word}`");
     };
     refused(&[], "no operations");
-    refused(&[TxOp::Put(&document(&json!({ "n": 1 })))], "without `xt/id`");
-    refused(&[TxOp::Put(&document(&json!({ "xt/id": 7 })))], "not text");
-    refused(&[TxOp::Put(&document(&json!({ "xt/id": "" })))], "empty ID");
+    refused(&[TxOp::Put(document(&json!({ "n": 1 })))], "without `xt/id`");
+    refused(&[TxOp::Put(document(&json!({ "xt/id": 7 })))], "not text");
+    refused(&[TxOp::Put(document(&json!({ "xt/id": "" })))], "empty ID");
     refused(&[TxOp::Delete(String::new())], "empty ID");
     for key in ["crux.db/id", "xt/fn", "xtdb.api/evicted?"] {
-        refused(&[TxOp::Put(&document(&json!({ "xt/id": "a", key: true })))], key);
+        refused(&[TxOp::Put(document(&json!({ "xt/id": "a", key: true })))], key);
     }
     let deep = document(&json!({ "xt/id": "b", "d": nested(operations::MAX_DEPTH) }));
-    refused(&[TxOp::Put(&good), TxOp::Put(&deep)], "nested deeper than 120");
-    refused(&[TxOp::Match("b".into(), Some(&deep))], "nested deeper than 120");
+    refused(&[TxOp::Put(good.clone()), TxOp::Put(deep.clone())], "nested deeper than 120");
+    refused(&[TxOp::Match("b".into(), Some(deep.clone()))], "nested deeper than 120");
     let again = document(&json!({ "xt/id": "a", "n": 2 }));
-    refused(&[TxOp::Put(&good), TxOp::Put(&again)], "writes `a` twice");
-    refused(&[TxOp::Put(&good), TxOp::Delete("a".into())], "writes `a` twice");
+    refused(&[TxOp::Put(good.clone()), TxOp::Put(again.clone())], "writes `a` twice");
+    refused(&[TxOp::Put(good.clone()), TxOp::Delete("a".into())], "writes `a` twice");
     assert_eq!(server.seen().len(), 1);
 }
