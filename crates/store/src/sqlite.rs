@@ -106,17 +106,12 @@ impl SqliteBackend {
         let opened = open::writer(&real)?;
         let readers = vec![slot(open::reader(&real)?), slot(open::reader(&real)?)];
         Ok(Self {
-            path,
             place: Place::of(real).map(Arc::new),
-            store_id: opened.store_id,
-            journal: opened.journal,
-            read_only: false,
             mark: Mutex::new(opened.mark.map(Arc::new)),
             lost: opened.lost,
-            keeper: Mutex::new(None),
             writer: slot(opened.writer),
             readers,
-            watcher: None,
+            ..Self::at(path, opened.store_id, opened.journal)
         })
     }
 
@@ -128,19 +123,8 @@ impl SqliteBackend {
     pub fn in_memory() -> Result<Self> {
         let path = PathBuf::from(IN_MEMORY);
         let (connection, store_id) = open::in_memory(&path)?;
-        Ok(Self {
-            path,
-            place: None,
-            store_id,
-            journal: JournalMode::Rollback,
-            read_only: false,
-            mark: Mutex::new(None),
-            lost: None,
-            keeper: Mutex::new(None),
-            writer: slot(connection),
-            readers: Vec::new(),
-            watcher: None,
-        })
+        let writer = slot(connection);
+        Ok(Self { writer, ..Self::at(path, store_id, JournalMode::Rollback) })
     }
 
     /// Opens the store at `path` read-only: the file, its log and its schema stay as they are.
@@ -153,18 +137,29 @@ impl SqliteBackend {
         let path = absolute(path)?;
         let viewed = open::viewers(&path)?;
         Ok(Self {
-            path,
-            place: None,
-            store_id: viewed.store_id,
-            journal: JournalMode::WriteAhead,
             read_only: true,
             mark: Mutex::new(viewed.mark.map(Arc::new)),
+            readers: viewed.readers.map(slot).into(),
+            watcher: Some(slot(viewed.watcher)),
+            ..Self::at(path, viewed.store_id, JournalMode::WriteAhead)
+        })
+    }
+
+    /// A store without a connection.
+    fn at(path: PathBuf, store_id: String, journal: JournalMode) -> Self {
+        Self {
+            path,
+            place: None,
+            store_id,
+            journal,
+            read_only: false,
+            mark: Mutex::new(None),
             lost: None,
             keeper: Mutex::new(None),
             writer: Mutex::new(None),
-            readers: viewed.readers.map(slot).into(),
-            watcher: Some(slot(viewed.watcher)),
-        })
+            readers: Vec::new(),
+            watcher: None,
+        }
     }
 
     /// Moves the store at `path` and its accompanying files, unchanged, to `NAME.corrupt-N`, and
