@@ -96,7 +96,7 @@ mod tests {
         locks::install();
         let mut connection = Connection::open(path).unwrap();
         let migrated = schema::migrate(&mut connection, path).unwrap();
-        (connection, migrated, Mark::open(path).unwrap().unwrap())
+        (connection, migrated, Mark::open(path, true).unwrap().unwrap())
     }
 
     #[test]

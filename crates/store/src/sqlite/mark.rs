@@ -42,24 +42,12 @@ pub(super) struct Record {
 }
 
 impl Mark {
-    /// Opens the mark of the store at `store`; creates it, for its user only, if it is missing.
-    /// `None` if that fails: a store works without one.
+    /// Opens the mark of the store at `store`; with `create`, makes one, for its user only, if it is
+    /// missing. `None` if that fails: a store works without one.
     ///
     /// # Errors
     /// `STORE_UNAVAILABLE` while the store is being set aside.
-    pub(super) fn open(store: &Path) -> Result<Option<Self>> {
-        Self::open_with(store, true)
-    }
-
-    /// Opens the mark if there is one.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
-    pub(super) fn open_existing(store: &Path) -> Result<Option<Self>> {
-        Self::open_with(store, false)
-    }
-
-    fn open_with(store: &Path, create: bool) -> Result<Option<Self>> {
+    pub(super) fn open(store: &Path, create: bool) -> Result<Option<Self>> {
         let path = path_of(store);
         // A mark that was moved away between opening and locking belongs to another store by now.
         for _ in 0..100 {
@@ -235,7 +223,7 @@ mod tests {
     fn a_slower_writer_does_not_lower_the_mark() {
         let (_folder, path) = place();
         let (fast, slow) =
-            (Mark::open(&path).unwrap().unwrap(), Mark::open(&path).unwrap().unwrap());
+            (Mark::open(&path, true).unwrap().unwrap(), Mark::open(&path, true).unwrap().unwrap());
         assert_eq!(fast.newest("s"), None);
         fast.raise("s", TxId(70));
         slow.raise("s", TxId(69));
@@ -247,7 +235,7 @@ mod tests {
     #[test]
     fn torn_and_foreign_records_are_passed_over() {
         let (_folder, path) = place();
-        let mark = Mark::open(&path).unwrap().unwrap();
+        let mark = Mark::open(&path, true).unwrap().unwrap();
         mark.raise("s", TxId(1));
         mark.raise("another", TxId(3));
         mark.raise("s", TxId(2));
@@ -262,11 +250,11 @@ mod tests {
     #[test]
     fn a_store_in_use_cannot_be_locked_alone() {
         let (_folder, path) = place();
-        let mark = Mark::open(&path).unwrap();
+        let mark = Mark::open(&path, true).unwrap();
         assert!(lock_alone(&path).unwrap().is_none());
         drop(mark);
         let alone = lock_alone(&path).unwrap();
         assert!(alone.is_some());
-        assert_eq!(Mark::open(&path).unwrap_err().code(), "STORE_UNAVAILABLE");
+        assert_eq!(Mark::open(&path, true).unwrap_err().code(), "STORE_UNAVAILABLE");
     }
 }

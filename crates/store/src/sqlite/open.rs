@@ -109,12 +109,12 @@ fn unavailable(path: &Path, problem: &str, source: Option<std::io::Error>) -> Er
 pub(super) fn writer(path: &Path) -> Result<Opened> {
     // Open the mark first, so that the store is not set aside meanwhile. A missing one is created
     // once the file is known to be ours.
-    let mut mark = Mark::open_existing(path)?;
+    let mut mark = Mark::open(path, false)?;
     let mut open = || {
         let mut writer = connect(path)?;
         schema::check(&writer, path)?;
         if mark.is_none() {
-            mark = Mark::open(path)?;
+            mark = Mark::open(path, true)?;
         }
         if writer.is_readonly("main")? {
             return Err(Error::ReadOnly { path: path.to_owned() }.into());
