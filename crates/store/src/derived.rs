@@ -29,41 +29,24 @@ impl Derived {
         of: &ObjectId,
         make: impl FnOnce() -> Result<T>,
     ) -> Result<Arc<T>> {
-        let known = self.find(stamp, of).and_then(|value| value.downcast().ok());
-        if let Some(value) = known {
-            return Ok(value);
-        }
-        let value = Arc::new(make()?);
-        self.keep(stamp, of, Arc::clone(&value) as Value);
+        let mut kept = lock(&self.0);
+        kept.retain(|(other, ..)| *other == stamp);
+        let known = kept.iter().find(|(_, id, _)| id == of).map(|(.., value)| Arc::clone(value));
+        drop(kept);
+        let value = match known.and_then(|value| value.downcast().ok()) {
+            Some(value) => value,
+            None => Arc::new(make()?),
+        };
+        let mut kept = lock(&self.0);
+        kept.retain(|(_, id, _)| id != of);
+        kept.push((stamp, of.clone(), Arc::clone(&value) as Value));
+        let surplus = kept.len().saturating_sub(MOST);
+        kept.drain(..surplus);
         Ok(value)
     }
 
-    fn find(&self, stamp: u64, of: &ObjectId) -> Option<Value> {
-        self.change(|kept| {
-            kept.retain(|(other, ..)| *other == stamp);
-            let at = kept.iter().position(|(_, id, _)| id == of)?;
-            let found = kept.remove(at);
-            let value = Arc::clone(&found.2);
-            kept.push(found);
-            Some(value)
-        })
-    }
-
-    fn keep(&self, stamp: u64, of: &ObjectId, value: Value) {
-        self.change(|kept| {
-            kept.retain(|(_, id, _)| id != of);
-            kept.push((stamp, of.clone(), value));
-            let surplus = kept.len().saturating_sub(MOST);
-            kept.drain(..surplus);
-        });
-    }
-
     pub(super) fn clear(&self) {
-        self.change(Vec::clear);
-    }
-
-    fn change<T>(&self, act: impl FnOnce(&mut Vec<(u64, ObjectId, Value)>) -> T) -> T {
-        act(&mut lock(&self.0))
+        lock(&self.0).clear();
     }
 }
 
