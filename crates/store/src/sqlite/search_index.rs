@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, named_params};
+use rusqlite::{Connection, ToSql, named_params};
 
 use super::SqliteBackend;
 use super::derived::{self, Entry, ItemPlace, renew_versions};
@@ -78,15 +78,50 @@ impl Entry for Terms {
     }
 
     fn add(&self, transaction: &Connection) -> Step<()> {
-        Index { transaction }.add_version(self)
+        let Terms { object, tx_id, session, columns, items, keep } = self;
+        let keep = keep.unwrap_or(i64::MAX);
+        let sql = "UPDATE search_row INDEXED BY search_row_latest SET latest = 0
+                   WHERE object = :object AND (part = -2 OR part >= :keep) AND latest = 1";
+        transaction.run(sql, named_params! { ":object": object, ":keep": keep })?;
+        let session = session.as_deref().map(|key| session_row(transaction, key)).transpose()?;
+        if let Some(columns) = columns {
+            let digest = columns.digest();
+            let sql = "UPDATE search_row SET latest = 1, tx_id = :tx_id
+                       WHERE object = :object AND part = -2 AND digest = :digest";
+            let row = named_params! { ":object": object, ":tx_id": tx_id, ":digest": digest };
+            if transaction.run(sql, row)? == 0 {
+                add(transaction, *object, *tx_id, VERSION, session, Some(digest), columns)?;
+            }
+        }
+        for (position, columns) in items {
+            add(transaction, *object, *tx_id, *position, session, None, columns)?;
+        }
+        Ok(())
     }
 
     fn remove_versions(transaction: &Connection, object: i64) -> Step<()> {
-        Index { transaction }.remove(object, VERSION, None)
+        let sql = "SELECT row FROM search_row WHERE object = :object AND part = -2";
+        remove_rows(transaction, sql, named_params! { ":object": object }).map(drop)
     }
 
+    /// Gives the row of the item other terms, in a row of its own: the index may still hold the old
+    /// ones under the former number.
     fn renew_item(transaction: &Connection, place: &ItemPlace, text: &str) -> Step<()> {
-        Index { transaction }.renew_item(place, text)
+        let ItemPlace { object, kind, position, from_tx } = *place;
+        let sql = "SELECT row FROM search_row
+                   WHERE object = :object AND part = :part AND tx_id = :from_tx";
+        let at = named_params! { ":object": object, ":part": position, ":from_tx": from_tx };
+        let known: Option<i64> = transaction.first(sql, at, |row| Ok(row.get(0)?))?;
+        let Some(known) = known else { return Ok(()) };
+        if let Some(columns) = Searched::item(kind, text).columns() {
+            let sql = "INSERT INTO search_row (object, tx_id, part, latest, session, digest)
+                       SELECT object, tx_id, part, latest, session, digest
+                       FROM search_row WHERE row = ?1";
+            transaction.run(sql, [known])?;
+            add_terms(transaction, transaction.last_insert_rowid(), &columns)?;
+            count(transaction, 1)?;
+        }
+        remove_rows(transaction, "SELECT :row", named_params! { ":row": known }).map(drop)
     }
 
     fn awaits_more(connection: &Connection) -> Step<bool> {
@@ -96,7 +131,7 @@ impl Entry for Terms {
 
     /// Nicknames.
     fn add_more(transaction: &Connection, object: Option<i64>) -> Step<()> {
-        Index { transaction }.update_nicknames(object)?;
+        update_nicknames(transaction, object)?;
         if object.is_none() {
             let sql =
                 "UPDATE search_progress SET named_tx = (SELECT coalesce(max(tx_id), 0) FROM tx)";
@@ -199,148 +234,93 @@ pub(super) fn rows(connection: &Connection) -> Step<u64> {
 /// Removes some of an object's rows, at most `limit`; returns how many.
 pub(super) fn remove_some(transaction: &Connection, object: i64, limit: i64) -> Step<usize> {
     let some = "SELECT row FROM search_row WHERE object = :object ORDER BY part, row LIMIT :limit";
-    let parameters = named_params! { ":object": object, ":limit": limit };
-    let sql = format!("DELETE FROM search_index WHERE rowid IN ({some})");
+    remove_rows(transaction, some, named_params! { ":object": object, ":limit": limit })
+}
+
+/// Removes the rows whose numbers a query finds; returns how many.
+fn remove_rows(
+    transaction: &Connection,
+    query: &str,
+    parameters: &[(&str, &dyn ToSql)],
+) -> Step<usize> {
+    let sql = format!("DELETE FROM search_index WHERE rowid IN ({query})");
     transaction.run(&sql, parameters)?;
-    let removed =
-        transaction.run(&format!("DELETE FROM search_row WHERE row IN ({some})"), parameters)?;
-    Index { transaction }.count(-i64::try_from(removed).unwrap_or(i64::MAX))?;
+    let sql = format!("DELETE FROM search_row WHERE row IN ({query})");
+    let removed = transaction.run(&sql, parameters)?;
+    count(transaction, -i64::try_from(removed).unwrap_or(i64::MAX))?;
     Ok(removed)
 }
 
-struct Index<'a> {
-    transaction: &'a Connection,
+fn add(
+    transaction: &Connection,
+    object: i64,
+    tx_id: i64,
+    part: i64,
+    session: Option<i64>,
+    digest: Option<i64>,
+    columns: &Columns,
+) -> Step<()> {
+    let sql = "INSERT INTO search_row (object, tx_id, part, latest, session, digest)
+               VALUES (:object, :tx_id, :part, 1, :session, :digest)";
+    transaction.run(
+        sql,
+        named_params! {
+            ":object": object, ":tx_id": tx_id, ":part": part, ":session": session,
+            ":digest": digest,
+        },
+    )?;
+    add_terms(transaction, transaction.last_insert_rowid(), columns)?;
+    count(transaction, 1)
 }
 
-impl Index<'_> {
-    fn add_version(&self, version: &Terms) -> Step<()> {
-        let Terms { object, tx_id, session, columns, items, keep } = version;
-        let keep = keep.unwrap_or(i64::MAX);
-        let sql = "UPDATE search_row INDEXED BY search_row_latest SET latest = 0
-                   WHERE object = :object AND (part = -2 OR part >= :keep) AND latest = 1";
-        self.transaction.run(sql, named_params! { ":object": object, ":keep": keep })?;
-        let session = session.as_deref().map(|key| self.session(key)).transpose()?;
-        if let Some(columns) = columns {
-            let digest = columns.digest();
-            let sql = "UPDATE search_row SET latest = 1, tx_id = :tx_id
-                       WHERE object = :object AND part = -2 AND digest = :digest";
-            let row = named_params! { ":object": object, ":tx_id": tx_id, ":digest": digest };
-            if self.transaction.run(sql, row)? == 0 {
-                self.add(*object, *tx_id, VERSION, session, Some(digest), columns)?;
-            }
+fn add_terms(transaction: &Connection, row: i64, columns: &Columns) -> Step<()> {
+    let Columns([name, text, joined]) = columns;
+    let sql = "INSERT INTO search_index (rowid, name, text, joined)
+               VALUES (:row, :name, :text, :joined)";
+    transaction
+        .run(sql, named_params! { ":row": row, ":name": name, ":text": text, ":joined": joined })?;
+    Ok(())
+}
+
+fn count(transaction: &Connection, change: i64) -> Step<()> {
+    let sql = "UPDATE search_progress SET rows = rows + :change";
+    transaction.run(sql, named_params! { ":change": change })?;
+    Ok(())
+}
+
+fn session_row(transaction: &Connection, key: &str) -> Step<i64> {
+    let sql = "INSERT OR IGNORE INTO search_session (key) VALUES (?1)";
+    transaction.run(sql, [key])?;
+    let sql = "SELECT session FROM search_session WHERE key = ?1";
+    transaction.one(sql, [key], |row| Ok(row.get(0)?))
+}
+
+/// Brings the rows of nicknames up to date, for one object or all.
+fn update_nicknames(transaction: &Connection, object: Option<i64>) -> Step<()> {
+    let owner = named_params! { ":object": object };
+    let sql = "SELECT nickname, object FROM nickname WHERE :object IS NULL OR object = :object";
+    // Nicknames of one object that differ only in signs share a row.
+    let mut wanted: BTreeMap<(i64, i64), Columns> = BTreeMap::new();
+    transaction.each(sql, owner, |row| {
+        if let Some(columns) = Searched::nickname(&row.get::<_, String>(0)?).columns() {
+            wanted.insert((row.get(1)?, columns.digest()), columns);
         }
-        for (position, columns) in items {
-            self.add(*object, *tx_id, *position, session, None, columns)?;
+        Ok(true)
+    })?;
+    let sql = "SELECT object, digest FROM search_row
+               WHERE part = -1 AND (:object IS NULL OR object = :object)";
+    let known: Vec<(i64, i64)> =
+        transaction.all(sql, owner, |row| Ok((row.get(0)?, row.get(1)?)))?;
+    for (object, digest) in known {
+        if wanted.remove(&(object, digest)).is_none() {
+            let sql = "SELECT row FROM search_row
+                       WHERE object = :object AND part = -1 AND digest = :digest";
+            let gone = named_params! { ":object": object, ":digest": digest };
+            remove_rows(transaction, sql, gone)?;
         }
-        Ok(())
     }
-
-    fn add(
-        &self,
-        object: i64,
-        tx_id: i64,
-        part: i64,
-        session: Option<i64>,
-        digest: Option<i64>,
-        columns: &Columns,
-    ) -> Step<()> {
-        let sql = "INSERT INTO search_row (object, tx_id, part, latest, session, digest)
-                   VALUES (:object, :tx_id, :part, 1, :session, :digest)";
-        self.transaction.run(
-            sql,
-            named_params! {
-                ":object": object, ":tx_id": tx_id, ":part": part, ":session": session,
-                ":digest": digest,
-            },
-        )?;
-        self.add_terms(self.transaction.last_insert_rowid(), columns)?;
-        self.count(1)
+    for ((object, digest), columns) in wanted {
+        add(transaction, object, 0, NICKNAME, None, Some(digest), &columns)?;
     }
-
-    fn add_terms(&self, row: i64, columns: &Columns) -> Step<()> {
-        let Columns([name, text, joined]) = columns;
-        let sql = "INSERT INTO search_index (rowid, name, text, joined)
-                   VALUES (:row, :name, :text, :joined)";
-        self.transaction.run(
-            sql,
-            named_params! { ":row": row, ":name": name, ":text": text, ":joined": joined },
-        )?;
-        Ok(())
-    }
-
-    /// Gives the row of an item other terms, in a row of its own: the index may still hold the old
-    /// ones under the former number.
-    fn renew_item(&self, place: &ItemPlace, text: &str) -> Step<()> {
-        let ItemPlace { object, kind, position, from_tx } = *place;
-        let sql = "SELECT row FROM search_row
-                   WHERE object = :object AND part = :part AND tx_id = :from_tx";
-        let at = named_params! { ":object": object, ":part": position, ":from_tx": from_tx };
-        let known: Option<i64> = self.transaction.first(sql, at, |row| Ok(row.get(0)?))?;
-        let Some(known) = known else { return Ok(()) };
-        if let Some(columns) = Searched::item(kind, text).columns() {
-            let sql = "INSERT INTO search_row (object, tx_id, part, latest, session, digest)
-                       SELECT object, tx_id, part, latest, session, digest
-                       FROM search_row WHERE row = ?1";
-            self.transaction.run(sql, [known])?;
-            self.add_terms(self.transaction.last_insert_rowid(), &columns)?;
-            self.count(1)?;
-        }
-        self.transaction.run("DELETE FROM search_index WHERE rowid = ?1", [known])?;
-        self.transaction.run("DELETE FROM search_row WHERE row = ?1", [known])?;
-        self.count(-1)
-    }
-
-    /// Removes the rows of a part of an object, or those of them with a digest.
-    fn remove(&self, object: i64, part: i64, digest: Option<i64>) -> Step<()> {
-        let parameters = named_params! { ":object": object, ":part": part, ":digest": digest };
-        let condition =
-            "object = :object AND part = :part AND (:digest IS NULL OR digest = :digest)";
-        let sql = format!(
-            "DELETE FROM search_index WHERE rowid IN (SELECT row FROM search_row WHERE {condition})"
-        );
-        self.transaction.run(&sql, parameters)?;
-        let sql = format!("DELETE FROM search_row WHERE {condition}");
-        let removed = self.transaction.run(&sql, parameters)?;
-        self.count(-i64::try_from(removed).unwrap_or(i64::MAX))
-    }
-
-    fn count(&self, change: i64) -> Step<()> {
-        let sql = "UPDATE search_progress SET rows = rows + :change";
-        self.transaction.run(sql, named_params! { ":change": change })?;
-        Ok(())
-    }
-
-    fn session(&self, key: &str) -> Step<i64> {
-        let sql = "INSERT OR IGNORE INTO search_session (key) VALUES (?1)";
-        self.transaction.run(sql, [key])?;
-        let sql = "SELECT session FROM search_session WHERE key = ?1";
-        self.transaction.one(sql, [key], |row| Ok(row.get(0)?))
-    }
-
-    /// Brings the rows of nicknames up to date, for one object or all.
-    fn update_nicknames(&self, object: Option<i64>) -> Step<()> {
-        let owner = named_params! { ":object": object };
-        let sql = "SELECT nickname, object FROM nickname WHERE :object IS NULL OR object = :object";
-        // Nicknames of one object that differ only in signs share a row.
-        let mut wanted: BTreeMap<(i64, i64), Columns> = BTreeMap::new();
-        self.transaction.each(sql, owner, |row| {
-            if let Some(columns) = Searched::nickname(&row.get::<_, String>(0)?).columns() {
-                wanted.insert((row.get(1)?, columns.digest()), columns);
-            }
-            Ok(true)
-        })?;
-        let sql = "SELECT object, digest FROM search_row
-                   WHERE part = -1 AND (:object IS NULL OR object = :object)";
-        let known: Vec<(i64, i64)> =
-            self.transaction.all(sql, owner, |row| Ok((row.get(0)?, row.get(1)?)))?;
-        for (object, digest) in known {
-            if wanted.remove(&(object, digest)).is_none() {
-                self.remove(object, NICKNAME, Some(digest))?;
-            }
-        }
-        for ((object, digest), columns) in wanted {
-            self.add(object, 0, NICKNAME, None, Some(digest), &columns)?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
