@@ -102,21 +102,30 @@ pub enum Test {
     Exists,
 }
 
-/// How a value compares with a literal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// How a value compares with a literal, with the sign of the text form and of SQL. A sign comes
+/// before its own prefixes.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr, strum::EnumIter,
+)]
 pub enum Comparison {
     /// `=`
+    #[strum(serialize = "=")]
     Equal,
     /// `!=`
+    #[strum(serialize = "!=")]
     NotEqual,
-    /// `<`
-    Less,
     /// `<=`
+    #[strum(serialize = "<=")]
     AtMost,
-    /// `>`
-    Greater,
+    /// `<`
+    #[strum(serialize = "<")]
+    Less,
     /// `>=`
+    #[strum(serialize = ">=")]
     AtLeast,
+    /// `>`
+    #[strum(serialize = ">")]
+    Greater,
 }
 
 /// A value to compare with.
@@ -328,7 +337,7 @@ impl fmt::Display for Test {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Compare(comparison, literal) => {
-                write!(formatter, "{} {literal}", comparison.sign())
+                write!(formatter, "{} {literal}", <&str>::from(comparison))
             }
             Self::Contains(literal) => write!(formatter, "contains {literal}"),
             Self::StartsWith(text) => write!(formatter, "starts_with {}", Value::from(&**text)),
@@ -350,20 +359,6 @@ impl fmt::Display for Literal {
             Self::Number(value) => write!(formatter, "{value}"),
             Self::Text(text) => write!(formatter, "{}", Value::from(&**text)),
             Self::Time(_, text) => formatter.write_str(text),
-        }
-    }
-}
-
-impl Comparison {
-    /// The sign of the text form.
-    fn sign(self) -> &'static str {
-        match self {
-            Self::Equal => "=",
-            Self::NotEqual => "!=",
-            Self::Less => "<",
-            Self::AtMost => "<=",
-            Self::Greater => ">",
-            Self::AtLeast => ">=",
         }
     }
 }

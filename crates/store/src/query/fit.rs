@@ -14,9 +14,14 @@ impl Test {
     /// Whether a value passes the test.
     pub fn fits(&self, value: &Value) -> bool {
         match self {
-            Self::Compare(Comparison::Equal, literal) => equals(value, literal),
-            Self::Compare(Comparison::NotEqual, literal) => !equals(value, literal),
-            Self::Compare(comparison, literal) => comparison.holds(compare(value, literal)),
+            Self::Compare(comparison, literal) => match comparison {
+                Comparison::Equal => equals(value, literal),
+                Comparison::NotEqual => !equals(value, literal),
+                Comparison::Less => compare(value, literal).is_some_and(Ordering::is_lt),
+                Comparison::AtMost => compare(value, literal).is_some_and(Ordering::is_le),
+                Comparison::Greater => compare(value, literal).is_some_and(Ordering::is_gt),
+                Comparison::AtLeast => compare(value, literal).is_some_and(Ordering::is_ge),
+            },
             Self::Contains(literal) => match (value, literal) {
                 (Value::Array(_), literal) => equals(value, literal),
                 (Value::String(text), literal) => {
@@ -30,21 +35,6 @@ impl Test {
             Self::Glob(pattern) => value.as_str().is_some_and(|text| pattern.fits(text)),
             Self::In(literals) => literals.iter().any(|literal| equals(value, literal)),
             Self::Exists => true,
-        }
-    }
-}
-
-impl Comparison {
-    /// Whether it holds for two values that compare so; `None`: they have no order.
-    fn holds(self, order: Option<Ordering>) -> bool {
-        match (self, order) {
-            (Self::NotEqual, order) => order != Some(Ordering::Equal),
-            (_, None) => false,
-            (Self::Equal, Some(order)) => order.is_eq(),
-            (Self::Less, Some(order)) => order.is_lt(),
-            (Self::AtMost, Some(order)) => order.is_le(),
-            (Self::Greater, Some(order)) => order.is_gt(),
-            (Self::AtLeast, Some(order)) => order.is_ge(),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! there.
 
 use serde_json::{Number, Value};
+use strum::IntoEnumIterator;
 
 use super::{Comparison, Condition, Glob, Literal, MAX_DEPTH, Order, Query, Test};
 use base::error::{Error, Result};
@@ -98,18 +99,8 @@ impl<'t> Parser<'t> {
     }
 
     fn test(&mut self) -> Parsed<Test> {
-        /// A sign comes before its own prefixes.
-        const SIGNS: [(&str, Comparison); 6] = [
-            ("!=", Comparison::NotEqual),
-            ("<=", Comparison::AtMost),
-            (">=", Comparison::AtLeast),
-            ("=", Comparison::Equal),
-            ("<", Comparison::Less),
-            (">", Comparison::Greater),
-        ];
-
-        for (sign, comparison) in SIGNS {
-            if self.sign(sign) {
+        for comparison in Comparison::iter() {
+            if self.sign(comparison.into()) {
                 return Ok(Test::Compare(comparison, self.literal()?));
             }
         }

@@ -245,15 +245,7 @@ impl Sql {
                     },
                     _ => return false,
                 };
-                self.push(column);
-                self.push(match comparison {
-                    Comparison::Equal => " = ",
-                    Comparison::NotEqual => " <> ",
-                    Comparison::Less => " < ",
-                    Comparison::AtMost => " <= ",
-                    Comparison::Greater => " > ",
-                    Comparison::AtLeast => " >= ",
-                });
+                self.push(&format!("{column} {} ", <&str>::from(comparison)));
                 let leaves_out_toolcalls = field.root == QueryRoot::Kind
                     && *comparison == Comparison::Equal
                     && value != SqlValue::from("toolcall".to_owned());
