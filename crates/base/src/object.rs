@@ -37,7 +37,7 @@ pub use payload::{
 pub use reading::Reading;
 pub use reference::{DynamicReference, Origin, Reference, StaticReference};
 pub use room::Room;
-pub use source::{OtherSource, Source};
+pub use source::Source;
 pub use stamp::FileStamp;
 pub use time::{AsOf, Timestamp, TxId};
 pub use view::{metadata_line, metadata_view};

@@ -17,27 +17,9 @@ pub enum Source {
         /// Canonical absolute path within it.
         path: String,
     },
-    /// A type that the core has no variant for.
-    Other(OtherSource),
-}
-
-/// A source of another type, as its own module or a later release wrote it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct OtherSource {
-    /// All fields, `type` included.
-    fields: Map<String, Value>,
-}
-
-impl OtherSource {
-    /// All fields, `type` included.
-    pub fn fields(&self) -> &Map<String, Value> {
-        &self.fields
-    }
-
-    /// A field.
-    pub fn get(&self, name: &str) -> Option<&Value> {
-        self.fields.get(name)
-    }
+    /// All fields, `type` included, of a source of another type, as its own module or a later
+    /// release wrote it.
+    Other(Map<String, Value>),
 }
 
 impl Source {
@@ -45,7 +27,7 @@ impl Source {
     pub fn path(&self) -> Option<&str> {
         match self {
             Self::Filesystem { path, .. } => Some(path),
-            Self::Other(other) => other.get("path")?.as_str(),
+            Self::Other(fields) => fields.get("path")?.as_str(),
         }
     }
 }
@@ -57,7 +39,7 @@ impl Serialize for Source {
                 json!({ "type": "filesystem", "filesystemId": filesystem_id, "path": path })
                     .serialize(serializer)
             }
-            Self::Other(other) => other.fields.serialize(serializer),
+            Self::Other(fields) => fields.serialize(serializer),
         }
     }
 }
@@ -73,7 +55,7 @@ impl<'de> Deserialize<'de> for Source {
             let (filesystem_id, path) = (text("filesystemId")?, text("path")?);
             return Ok(Self::Filesystem { filesystem_id, path });
         }
-        Ok(Self::Other(OtherSource { fields }))
+        Ok(Self::Other(fields))
     }
 }
 

@@ -152,7 +152,7 @@ impl Gone {
         self.lines.add_fields(&version.fields);
         match &version.envelope.source {
             Some(Source::Filesystem { path, .. }) => self.lines.add_text(path),
-            Some(Source::Other(other)) => self.lines.add_fields(other.fields()),
+            Some(Source::Other(fields)) => self.lines.add_fields(fields),
             None => {}
         }
         self.versions += 1;
