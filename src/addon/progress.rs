@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::argument::Maybe;
 use super::blocking::Answer;
 use base::error::Result;
-use store::{Progress, Stage};
+use store::Progress;
 
 /// Called with the progress, without anybody waiting for it.
 pub(super) type Listener = ThreadsafeFunction<Answer, (), Answer, Status, false, true>;
@@ -22,15 +22,8 @@ pub(super) fn tell(listener: Option<&Listener>, progress: Value) {
 /// What tells the listener `onProgress` how far work on a store is.
 pub(super) fn told(on_progress: Maybe<Listener>) -> Result<impl FnMut(Progress) -> Result<()>> {
     let listener = on_progress.named("onProgress")?;
-    Ok(move |Progress { stage, done, of }| {
-        let stage = match stage {
-            Stage::Exporting => "exporting",
-            Stage::Importing => "importing",
-            Stage::Checking => "checking",
-            Stage::Sending => "sending",
-            Stage::Taking => "taking",
-        };
-        tell(listener.as_ref(), json!({ "stage": stage, "done": done, "of": of }));
+    Ok(move |progress: Progress| {
+        tell(listener.as_ref(), json!(progress));
         Ok(())
     })
 }

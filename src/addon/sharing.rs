@@ -10,14 +10,13 @@ use serde_json::{Value, json};
 
 use super::argument::{Given, Maybe};
 use super::blocking::{Answer, OnWorker, Promised, answering};
-use super::progress::{self, Listener};
+use super::progress::{Listener, told};
 use super::sessions::shared_session;
 use super::store::Store;
 use base::error::{Error, Result};
 use base::object::Timestamp;
 use base::path::absolute_path;
 use config::{Settings, XtdbOptions};
-use store::{Progress, Stage};
 use xtdb::{Sharing, SharingOptions};
 
 /// How to reach a shared store.
@@ -282,19 +281,6 @@ fn reached(given: SharedStoreOptions, settings: &Settings) -> Result<XtdbOptions
     options.token_file = or(given.token_file, options.token_file);
     options.ca_file = or(given.ca_file, options.ca_file);
     Ok(options)
-}
-
-/// What tells the listener how far work is: to share is to send and to take.
-fn told(on_progress: Maybe<Listener>) -> Result<impl FnMut(Progress) -> Result<()>> {
-    let mut tell = progress::told(on_progress)?;
-    Ok(move |progress: Progress| {
-        let stage = match progress.stage {
-            Stage::Exporting => Stage::Sending,
-            Stage::Importing => Stage::Taking,
-            stage => stage,
-        };
-        tell(Progress { stage, ..progress })
-    })
 }
 
 /// A status in the shape of `SharingStatus` in `types`.

@@ -225,7 +225,7 @@ pub struct LeftOut {
 }
 
 /// The progress of an export or import.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Progress {
     /// The current stage.
     pub stage: Stage,
@@ -236,7 +236,8 @@ pub struct Progress {
 }
 
 /// Stages of the work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Stage {
     /// Versions are written to an archive.
     Exporting,
