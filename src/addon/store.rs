@@ -42,7 +42,7 @@ pub struct StoreOptions {
 pub struct Store {
     pub(super) core: store::Store,
     pub(super) settings: Arc<Settings>,
-    pub(super) trackings: Trackings,
+    pub(super) trackings: Arc<Trackings>,
 }
 
 impl OnWorker for Store {}
@@ -66,7 +66,7 @@ pub fn open_store(options: Maybe<StoreOptions>) -> Promised<Store> {
         // Another process may keep it busy for a while, and no call waits for it yet.
         let deadline = Deadline::new("store", settings.deadline() * OPENING);
         let core = deadline.wait_for(Late::Written, move || open(&path))?;
-        Ok(Store { core, settings: Arc::new(settings), trackings: Trackings::default() })
+        Ok(Store { core, settings: Arc::new(settings), trackings: Arc::default() })
     })
 }
 

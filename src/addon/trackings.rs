@@ -1,44 +1,35 @@
 //! The trackings that run on a store; they end with it.
 
-use base::lock;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
+use base::lock;
 use source::Tracker;
 
 /// The trackings that run on a store.
-#[derive(Clone, Default)]
-pub(super) struct Trackings(Arc<Running>);
-
 #[derive(Default)]
-struct Running(Mutex<Vec<Arc<Tracker>>>);
+pub(super) struct Trackings(Mutex<Vec<Arc<Tracker>>>);
 
 impl Trackings {
     pub(super) fn close(&self) {
-        for tracking in self.0.take() {
+        for tracking in self.take() {
             tracking.close();
         }
     }
 
     pub(super) fn add(&self, tracking: &Arc<Tracker>) {
-        self.0.lock().push(Arc::clone(tracking));
+        lock(&self.0).push(Arc::clone(tracking));
     }
 
     pub(super) fn remove(&self, tracking: &Arc<Tracker>) {
-        self.0.lock().retain(|other| !Arc::ptr_eq(other, tracking));
-    }
-}
-
-impl Running {
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Tracker>>> {
-        lock(&self.0)
+        lock(&self.0).retain(|other| !Arc::ptr_eq(other, tracking));
     }
 
     fn take(&self) -> Vec<Arc<Tracker>> {
-        std::mem::take(&mut self.lock())
+        std::mem::take(&mut lock(&self.0))
     }
 }
 
-impl Drop for Running {
+impl Drop for Trackings {
     fn drop(&mut self) {
         let trackings = self.take();
         // The garbage collector drops a store on JavaScript's thread, and a tracking's thread may
