@@ -3,6 +3,8 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
+use strum::EnumMessage as _;
+
 use crate::object::{ObjectId, TxId, quote};
 
 /// Result with the crate's error type.
@@ -11,8 +13,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// A cause from another library, kept for the error chain.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Everything that can go wrong. [`Error::code`] is stable; the text is for people.
-#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
+/// Everything that can go wrong. [`Error::code`] is stable; the text is for people, as is the hint,
+/// which stands as the message of `strum`.
+#[derive(Debug, thiserror::Error, strum::IntoStaticStr, strum::EnumMessage)]
 #[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 pub enum Error {
     /// The object has no version as of the requested transaction or time.
@@ -35,6 +38,7 @@ pub enum Error {
         calls: u64,
     },
     /// No object has this name.
+    #[strum(message = "use its path, ID or nickname, or within a session a handle such as `t17`")]
     #[error("nothing is named `{name}`{}", near_text(near))]
     UnknownName {
         /// The name as given.
@@ -43,6 +47,7 @@ pub enum Error {
         near: Vec<String>,
     },
     /// Several objects match this name.
+    #[strum(message = "give more of the name, or the full ID")]
     #[error("`{name}` fits {} objects: {}", candidates.len(), quoted(candidates))]
     AmbiguousName {
         /// The name as given.
@@ -73,6 +78,8 @@ pub enum Error {
         id: ObjectId,
     },
     /// A query names a field that no object in the store has.
+    #[strum(message = "name a payload's field by its path (`args.command`), and quote names with \
+         special characters; the text to compare with goes to the right of the operator")]
     #[error("no object has the field `{field}`{}", near_text(known))]
     UnknownField {
         /// The field as given.
@@ -90,6 +97,7 @@ pub enum Error {
     },
     /// A compressed archive or session file expands to far more than its size. Nothing was taken
     /// from it.
+    #[strum(message = "if you trust it, decompress it (`zstd -d`, `gzip -d`) and take that")]
     #[error("the {what} expands to more than {limit} bytes in line {line}, far more than its size")]
     ArchiveExpands {
         /// `archive` or `session file`.
@@ -100,6 +108,13 @@ pub enum Error {
         limit: u64,
     },
     /// A file is not a session file of a supported agent.
+    #[strum(
+        message = "supported are session files of Pi, Claude Code, Codex, Copilot CLI, Gemini \
+         CLI, Qwen Code, OpenCode and OpenClaw, plain or compressed, sessions of the databases of \
+         the last two as `FILE#SESSION`, messages of Anthropic's or OpenAI's API, one per line or \
+         as a list, and the neutral form: a line `{\"session\":{…}}`, then one message of pi-ai \
+         per line"
+    )]
     #[error("line {line} of `{}` {problem}", path.display())]
     MalformedTranscript {
         /// The file.
@@ -110,6 +125,7 @@ pub enum Error {
         problem: String,
     },
     /// The sessions have too few needs to learn from.
+    #[strum(message = "use more or longer sessions; until then, the built-in weights are better")]
     #[error("too few needs of {what} to learn from: {found}, at least {wanted} are required")]
     TooFewNeeds {
         /// `outputs` or `steps`.
@@ -128,6 +144,7 @@ pub enum Error {
         kind: &'static str,
     },
     /// Activating or pinning would take up too much of the window.
+    #[strum(message = "give a line range or a pattern, or let something go first")]
     #[error("`{name}` is {tokens} tokens, {room} are free for it: lines or a pattern take a part")]
     NoRoom {
         /// The object as named.
@@ -155,6 +172,8 @@ pub enum Error {
         total_lines: u64,
     },
     /// A settings file is wrong.
+    #[strum(message = "`docs/settings.md` of palimpsest has all settings, what each must be, and \
+         the names of prices")]
     #[error("settings in `{path}`: {problem}")]
     InvalidSettings {
         /// The file.
@@ -173,6 +192,7 @@ pub enum Error {
         recorded: String,
     },
     /// The store's schema is newer than this program.
+    #[strum(message = "update palimpsest")]
     #[error("store `{path}` has schema {found}, this program knows up to {known}")]
     NewerSchema {
         /// The store.
@@ -183,6 +203,7 @@ pub enum Error {
         known: i64,
     },
     /// The store cannot be opened or used.
+    #[strum(message = "check the path, or set PALIMPSEST_STORE to another path")]
     #[error("cannot use the store `{path}`: {problem}")]
     StoreUnavailable {
         /// The store.
@@ -193,6 +214,10 @@ pub enum Error {
         source: Option<BoxError>,
     },
     /// The store's file is damaged.
+    #[strum(
+        message = "`palimpsest doctor` lists what is damaged; `palimpsest doctor --set-aside` \
+         moves the file away, so that a new store can start"
+    )]
     #[error("store `{path}` is damaged")]
     StoreCorrupt {
         /// The store.
@@ -202,6 +227,9 @@ pub enum Error {
     },
     /// The file does not begin like a database: it is not a store, or little is left of one.
     #[strum(serialize = "STORE_CORRUPT")]
+    #[strum(message = "check the path, or set PALIMPSEST_STORE to another path; if a store stood \
+         there, `palimpsest doctor --set-aside --force` moves the file away, so that a new one can \
+         start")]
     #[error("file `{path}` is not a store")]
     NotAStore {
         /// The file.
@@ -210,6 +238,7 @@ pub enum Error {
         source: BoxError,
     },
     /// The store's file was removed or replaced after it was opened.
+    #[strum(message = "open it again, to go on with what is there now")]
     #[error("store `{path}` was {}", if *replaced { "replaced by another file" } else { "moved or deleted" })]
     StoreGone {
         /// The store.
@@ -218,12 +247,18 @@ pub enum Error {
         replaced: bool,
     },
     /// The store can be read but not written.
+    #[strum(message = "make the file and its folder writable, or set PALIMPSEST_STORE to another \
+         path")]
     #[error("store `{path}` is read-only")]
     ReadOnly {
         /// The store.
         path: PathBuf,
     },
     /// One of our files, or its folder, is not private to its user.
+    #[strum(message = "a store, and the file of a token, has to be yours alone: `chmod 600` its \
+         files and `chmod go-w` its folder if they are yours, name the file that a link leads to, \
+         put a copy in the place of a file with two names, or set PALIMPSEST_STORE to a path in a \
+         folder of your own")]
     #[error("`{path}` is not private: {problem}")]
     NotPrivate {
         /// The file or folder.
@@ -232,6 +267,7 @@ pub enum Error {
         problem: &'static str,
     },
     /// The disk is full.
+    #[strum(message = "free some space on the disk")]
     #[error("no space left for the store `{path}`")]
     NoSpace {
         /// The store.
@@ -249,42 +285,50 @@ pub enum Error {
     },
     /// Something in a project's memory is a link. A clone could have brought it, and it could lead
     /// anywhere.
+    #[strum(message = "put the memory itself into the project's `.pi/memory`, in place of the \
+         link")]
     #[error("`{}` is a link, or lies behind one: a project's memory is only what stands in its own folder", path.display())]
     OutsideProject {
         /// The file or folder as named.
         path: PathBuf,
     },
     /// A part of the store is not in an index yet.
+    #[strum(message = "sessions add to it while they run")]
     #[error("{versions} versions are not in the search index yet")]
     NotIndexed {
         /// How many.
         versions: u64,
     },
     /// Another process keeps writing to a memory folder.
+    #[strum(message = "try again when the other process is done")]
     #[error("another process has been writing to the memory in `{}` for too long", folder.display())]
     MemoryBusy {
         /// The folder.
         folder: PathBuf,
     },
     /// A text for memory seems to hold a secret. Nothing was written.
+    #[strum(message = "say where the secret is kept instead")]
     #[error("the text looks like it holds a secret ({rule}), which memory never keeps")]
     Secret {
         /// The rule that found it.
         rule: String,
     },
     /// A memory folder's journal has no operation with this ID, or it is settled already.
+    #[strum(message = "`/memory waiting` and `palimpsest memory waiting` list what waits")]
     #[error("nothing waits as `{id}`")]
     NoOperation {
         /// The ID as given.
         id: String,
     },
     /// No trace of memory has this ID.
+    #[strum(message = "`/memory traces` lists them; the oldest are dropped")]
     #[error("no trace has the ID `{id}`, or several begin so")]
     NoTrace {
         /// The ID as given.
         id: String,
     },
     /// No page of memory has this ID.
+    #[strum(message = "`/memory pages` lists them")]
     #[error("no page of memory has the ID `{id}`, or several begin so")]
     NoPage {
         /// The ID as given.
@@ -305,6 +349,8 @@ pub enum Error {
         what: &'static str,
     },
     /// A disk or another process did not answer in time.
+    #[strum(message = "see whether a disk, a mount or another program that uses the store hangs; \
+         the setting `deadlineSeconds` says how long to wait")]
     #[error("the {what} did not answer within {seconds} s")]
     NoAnswer {
         /// What did not answer.
@@ -313,6 +359,10 @@ pub enum Error {
         seconds: u64,
     },
     /// The XTDB server cannot be reached, did not answer, or has not caught up. It may do so later.
+    #[strum(
+        message = "see whether the server runs and the address is right; what waits to be sent \
+         is kept until it answers"
+    )]
     #[error("the XTDB server `{url}` cannot be used now: {problem}")]
     XtdbUnavailable {
         /// The server.
@@ -323,6 +373,8 @@ pub enum Error {
         source: Option<BoxError>,
     },
     /// The XTDB server denied access, or allowed only reading.
+    #[strum(message = "see whether the token is the server's and still valid, and whether the \
+         server is read-only")]
     #[error("the XTDB server `{url}` refused the request with status {status}: {problem}")]
     XtdbRefused {
         /// The server.
@@ -333,6 +385,10 @@ pub enum Error {
         problem: String,
     },
     /// The server that answers is not XTDB 1.
+    #[strum(
+        message = "give the address of XTDB's HTTP server, version 1, as `http://HOST:PORT` or \
+         `https://…`; XTDB 2 is another database, without such a server"
+    )]
     #[error("what answers at `{url}` is not a server of XTDB 1: {found}")]
     XtdbForeign {
         /// The server.
@@ -341,6 +397,10 @@ pub enum Error {
         found: String,
     },
     /// The XTDB server reported a failure.
+    #[strum(
+        message = "the server's log says more; where its ingester failed, it has to be started \
+         again"
+    )]
     #[error("the XTDB server `{url}` failed: {problem}")]
     XtdbFailed {
         /// The server.
@@ -351,6 +411,10 @@ pub enum Error {
         problem: String,
     },
     /// An answer from the XTDB server cannot be read.
+    #[strum(
+        message = "see whether something between here and the server, such as a proxy, changes \
+         or cuts answers"
+    )]
     #[error("the XTDB server `{url}` gave an answer that {problem}")]
     XtdbAnswer {
         /// The server.
@@ -359,6 +423,10 @@ pub enum Error {
         problem: String,
     },
     /// A document in the XTDB database is not one that this program writes.
+    #[strum(
+        message = "somebody else wrote it: give Palimpsest a database of its own, or have that \
+         document removed"
+    )]
     #[error("the document `{id}` of the XTDB database {problem}")]
     XtdbDocument {
         /// Its `xt/id`.
@@ -367,6 +435,7 @@ pub enum Error {
         problem: String,
     },
     /// A bug in this program.
+    #[strum(message = "please report this, with the text of the error")]
     #[error("internal error: {problem}")]
     Internal {
         /// What went wrong.
@@ -382,90 +451,7 @@ impl Error {
 
     /// What the user can do about it, if anything.
     pub fn hint(&self) -> Option<&'static str> {
-        Some(match self {
-            Self::AmbiguousName { .. } => "give more of the name, or the full ID",
-            Self::UnknownName { .. } => {
-                "use its path, ID or nickname, or within a session a handle such as `t17`"
-            }
-            Self::UnknownField { .. } => {
-                "name a payload's field by its path (`args.command`), and quote names with special characters; the text to \
-                 compare with goes to the right of the operator"
-            }
-            Self::NoRoom { .. } => "give a line range or a pattern, or let something go first",
-            Self::ArchiveExpands { .. } => {
-                "if you trust it, decompress it (`zstd -d`, `gzip -d`) and take that"
-            }
-            Self::MalformedTranscript { .. } => {
-                "supported are session files of Pi, Claude Code, Codex, Copilot CLI, Gemini CLI, Qwen Code, OpenCode and \
-                 OpenClaw, plain or compressed, sessions of the databases of the last two as `FILE#SESSION`, messages of \
-                 Anthropic's or OpenAI's API, one per line or as a list, and the neutral form: a line `{\"session\":{…}}`, then one \
-                 message of pi-ai per line"
-            }
-            Self::TooFewNeeds { .. } => {
-                "use more or longer sessions; until then, the built-in weights are better"
-            }
-            Self::InvalidSettings { .. } => {
-                "`docs/settings.md` of palimpsest has all settings, what each must be, and the names of prices"
-            }
-            Self::NewerSchema { .. } => "update palimpsest",
-            Self::StoreCorrupt { .. } => {
-                "`palimpsest doctor` lists what is damaged; `palimpsest doctor --set-aside` moves the file away, so \
-                 that a new store can start"
-            }
-            Self::NotAStore { .. } => {
-                "check the path, or set PALIMPSEST_STORE to another path; if a store stood there, `palimpsest doctor \
-                 --set-aside --force` moves the file away, so that a new one can start"
-            }
-            Self::ReadOnly { .. } => {
-                "make the file and its folder writable, or set PALIMPSEST_STORE to another path"
-            }
-            Self::StoreUnavailable { .. } => {
-                "check the path, or set PALIMPSEST_STORE to another path"
-            }
-            Self::NotPrivate { .. } => {
-                "a store, and the file of a token, has to be yours alone: `chmod 600` its files and `chmod go-w` its folder if they are yours, name the \
-                 file that a link leads to, put a copy in the place of a file with two names, or set PALIMPSEST_STORE to a path \
-                 in a folder of your own"
-            }
-            Self::NoSpace { .. } => "free some space on the disk",
-            Self::OutsideProject { .. } => {
-                "put the memory itself into the project's `.pi/memory`, in place of the link"
-            }
-            Self::NotIndexed { .. } => "sessions add to it while they run",
-            Self::MemoryBusy { .. } => "try again when the other process is done",
-            Self::Secret { .. } => "say where the secret is kept instead",
-            Self::NoOperation { .. } => {
-                "`/memory waiting` and `palimpsest memory waiting` list what waits"
-            }
-            Self::NoTrace { .. } => "`/memory traces` lists them; the oldest are dropped",
-            Self::NoPage { .. } => "`/memory pages` lists them",
-            Self::StoreGone { .. } => "open it again, to go on with what is there now",
-            Self::NoAnswer { .. } => {
-                "see whether a disk, a mount or another program that uses the store hangs; the setting `deadlineSeconds` says how \
-                 long to wait"
-            }
-            Self::XtdbUnavailable { .. } => {
-                "see whether the server runs and the address is right; what waits to be sent is kept until it answers"
-            }
-            Self::XtdbRefused { .. } => {
-                "see whether the token is the server's and still valid, and whether the server is read-only"
-            }
-            Self::XtdbForeign { .. } => {
-                "give the address of XTDB's HTTP server, version 1, as `http://HOST:PORT` or `https://…`; XTDB 2 is another database, \
-                 without such a server"
-            }
-            Self::XtdbFailed { .. } => {
-                "the server's log says more; where its ingester failed, it has to be started again"
-            }
-            Self::XtdbAnswer { .. } => {
-                "see whether something between here and the server, such as a proxy, changes or cuts answers"
-            }
-            Self::XtdbDocument { .. } => {
-                "somebody else wrote it: give Palimpsest a database of its own, or have that document removed"
-            }
-            Self::Internal { .. } => "please report this, with the text of the error",
-            _ => return None,
-        })
+        self.get_message()
     }
 
     /// Whether our program, or something it depends on, is broken, so that asking differently would
