@@ -263,162 +263,141 @@ pub(super) fn id_of(document: &Document) -> &str {
 /// # Errors
 /// `XTDB_DOCUMENT` if it is not one.
 pub(super) fn version(document: &Document, tx: Tx, store_id: &str, room: &Room) -> Result<Version> {
-    let read = Reader { document };
-    let envelope = read.envelope()?;
+    let envelope = read_envelope(document)?;
     let own = || Origin { store_id: store_id.to_owned(), tx_id: TxId(tx.id), time: tx.time };
-    let payload = read.text("payload").ok_or_else(|| read.broken("has no `payload`".to_owned()))?;
-    let fields = room.object(payload).map_err(|error| read.wrong("payload", error))?;
-    let items_hash: Option<Hash> = read.optional("items_hash")?;
+    let payload = document
+        .get("payload")
+        .and_then(Value::as_str)
+        .ok_or_else(|| broken(document, "has no `payload`".to_owned()))?;
+    let fields = room.object(payload).map_err(|error| wrong(document, "payload", error))?;
+    let items_hash: Option<Hash> = optional(document, "items_hash")?;
     Ok(Version {
         tx_id: TxId(tx.id),
         system_time: tx.time,
-        origin: read.optional("origin")?.unwrap_or_else(own),
-        source_hash: read.optional("source_hash")?,
-        content_hash: read.require("content_hash")?,
+        origin: optional(document, "origin")?.unwrap_or_else(own),
+        source_hash: optional(document, "source_hash")?,
+        content_hash: field(document, "content_hash")?,
         fields,
-        content: read.content()?,
-        item_count: read.item_count()?,
+        content: content_of(document)?,
+        item_count: item_count(document)?,
         items_hash,
-        additional: read.additional(room)?,
-        redacted: read.optional("redacted")?,
+        additional: additional(document, room)?,
+        redacted: optional(document, "redacted")?,
         envelope,
     })
 }
 
 /// The properties of the latest version that the rules of a commit need.
 pub(super) fn latest(document: &Document, tx_id: TxId) -> Result<rules::Latest> {
-    let read = Reader { document };
     Ok(rules::Latest {
         tx_id,
-        identity_hash: read.require("identity_hash")?,
-        content_hash: read.require("content_hash")?,
-        source_hash: read.optional("source_hash")?,
-        item_count: read.item_count()?,
-        forgotten: read.optional("forgotten")?.unwrap_or(false),
+        identity_hash: field(document, "identity_hash")?,
+        content_hash: field(document, "content_hash")?,
+        source_hash: optional(document, "source_hash")?,
+        item_count: item_count(document)?,
+        forgotten: optional(document, "forgotten")?.unwrap_or(false),
     })
 }
 
 /// A writer's step after the one in a document.
 pub(super) fn next_step(writer: &Document) -> Result<u64> {
-    let read = Reader { document: writer };
-    let next = read.require::<u64>("step")?.checked_add(1);
-    next.ok_or_else(|| read.broken("has the last `step` that there is".to_owned()))
+    let next = field::<u64>(writer, "step")?.checked_add(1);
+    next.ok_or_else(|| broken(writer, "has the last `step` that there is".to_owned()))
 }
 
 /// The running hash of the items of a document's object.
 pub(super) fn items_hash(document: &Document) -> Result<Option<Hash>> {
-    Reader { document }.optional("items_hash")
+    optional(document, "items_hash")
 }
 
 /// The position and the item in a document.
 pub(super) fn read_item(document: &Document) -> Result<(u64, Item)> {
-    let read = Reader { document };
     let item = Item {
-        text: read.require("text")?,
-        running_hash: read.require("running_hash")?,
-        redacted: read.optional("redacted")?,
+        text: field(document, "text")?,
+        running_hash: field(document, "running_hash")?,
+        redacted: optional(document, "redacted")?,
     };
-    Ok((read.require("position")?, item))
-}
-
-/// A field of one of our documents.
-pub(super) fn field<T: DeserializeOwned>(document: &Document, name: &str) -> Result<T> {
-    Reader { document }.require(name)
-}
-
-/// An optional field of one of our documents.
-pub(super) fn optional<T: DeserializeOwned>(document: &Document, name: &str) -> Result<Option<T>> {
-    Reader { document }.optional(name)
+    Ok((field(document, "position")?, item))
 }
 
 fn text_of(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| Error::internal(error.to_string()))
 }
 
-/// Reads the attributes of a document that anybody may have written.
-struct Reader<'d> {
-    document: &'d Document,
+/// An optional field of one of our documents, which anybody may have written.
+pub(super) fn optional<T: DeserializeOwned>(document: &Document, name: &str) -> Result<Option<T>> {
+    let Some(value) = document.get(name) else { return Ok(None) };
+    T::deserialize(value).map(Some).map_err(|error| wrong(document, name, error))
 }
 
-impl Reader<'_> {
-    fn optional<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
-        let Some(value) = self.document.get(name) else { return Ok(None) };
-        T::deserialize(value).map(Some).map_err(|error| self.wrong(name, error))
-    }
+/// A field of one of our documents.
+pub(super) fn field<T: DeserializeOwned>(document: &Document, name: &str) -> Result<T> {
+    optional(document, name)?.ok_or_else(|| broken(document, format!("has no `{name}`")))
+}
 
-    fn text(&self, name: &str) -> Option<&str> {
-        self.document.get(name)?.as_str()
-    }
+fn wrong(document: &Document, name: &str, error: impl std::fmt::Display) -> Error {
+    broken(document, format!("has a `{name}` that is none: {error}"))
+}
 
-    fn require<T: DeserializeOwned>(&self, name: &str) -> Result<T> {
-        self.optional(name)?.ok_or_else(|| self.broken(format!("has no `{name}`")))
-    }
+fn broken(document: &Document, problem: String) -> Error {
+    Error::XtdbDocument { id: id_of(document).to_owned(), problem }
+}
 
-    fn wrong(&self, name: &str, error: impl std::fmt::Display) -> Error {
-        self.broken(format!("has a `{name}` that is none: {error}"))
-    }
-
-    fn broken(&self, problem: String) -> Error {
-        Error::XtdbDocument { id: id_of(self.document).to_owned(), problem }
-    }
-
-    fn item_count(&self) -> Result<u64> {
-        match self.optional("item_count")? {
-            Some(count) if count > MAX_ITEMS => {
-                Err(self.broken(format!("has an `item_count` above {MAX_ITEMS}")))
-            }
-            count => Ok(count.unwrap_or(0)),
+fn item_count(document: &Document) -> Result<u64> {
+    match optional(document, "item_count")? {
+        Some(count) if count > MAX_ITEMS => {
+            Err(broken(document, format!("has an `item_count` above {MAX_ITEMS}")))
         }
+        count => Ok(count.unwrap_or(0)),
     }
+}
 
-    /// The envelope, checked against its hash: somebody else may have written this.
-    fn envelope(&self) -> Result<Envelope> {
-        let kind: String = self.require("type")?;
-        let Some(kind) = ObjectType::parse(&kind) else {
-            return Err(self.broken(format!("has the type `{kind}`, which is not an object's")));
-        };
-        let source: Option<Source> = self.optional("source")?;
-        let id = ObjectId::new(id_of(self.document));
-        let identity_hash: Hash = self.require("identity_hash")?;
-        let forgotten = self.optional("forgotten")? == Some(true);
-        // One that was forgotten in another store comes redacted, without any text.
-        let has = |name: &str| self.document.contains_key(name);
-        let is_bare = has("redacted") && !has("content") && !has("additional");
-        let nameless = is_bare && id.as_str() == identity_hash.as_str();
-        let envelope = match source {
-            Some(source) => Envelope::sourced(kind, source)?,
-            // A forgotten object has lost its source, which its hash covers.
-            None if forgotten || nameless => Envelope {
-                id: id.clone(),
-                kind,
-                source: None,
-                identity_hash: identity_hash.clone(),
-            },
-            None => Envelope::unsourced(id.clone(), kind)?,
-        };
-        if envelope.id != id || envelope.identity_hash != identity_hash {
-            return Err(self.broken("has another ID than its type and source give".to_owned()));
+/// The envelope, checked against its hash: somebody else may have written this.
+fn read_envelope(document: &Document) -> Result<Envelope> {
+    let kind: String = field(document, "type")?;
+    let Some(kind) = ObjectType::parse(&kind) else {
+        return Err(broken(document, format!("has the type `{kind}`, which is not an object's")));
+    };
+    let source: Option<Source> = optional(document, "source")?;
+    let id = ObjectId::new(id_of(document));
+    let identity_hash: Hash = field(document, "identity_hash")?;
+    let forgotten = optional(document, "forgotten")? == Some(true);
+    // One that was forgotten in another store comes redacted, without any text.
+    let has = |name: &str| document.contains_key(name);
+    let is_bare = has("redacted") && !has("content") && !has("additional");
+    let nameless = is_bare && id.as_str() == identity_hash.as_str();
+    let envelope = match source {
+        Some(source) => Envelope::sourced(kind, source)?,
+        // A forgotten object has lost its source, which its hash covers.
+        None if forgotten || nameless => {
+            Envelope { id: id.clone(), kind, source: None, identity_hash: identity_hash.clone() }
         }
-        Ok(envelope)
+        None => Envelope::unsourced(id.clone(), kind)?,
+    };
+    if envelope.id != id || envelope.identity_hash != identity_hash {
+        return Err(broken(document, "has another ID than its type and source give".to_owned()));
     }
+    Ok(envelope)
+}
 
-    fn content(&self) -> Result<Option<Hash>> {
-        self.optional::<String>("content")?.map(|id| self.hash("content", &id)).transpose()
-    }
+fn content_of(document: &Document) -> Result<Option<Hash>> {
+    optional::<String>(document, "content")?.map(|id| hash(document, "content", &id)).transpose()
+}
 
-    fn additional(&self, room: &Room) -> Result<BTreeMap<String, Hash>> {
-        let Some(text) = self.text("additional") else { return Ok(BTreeMap::new()) };
-        let contents = room.object(text).map_err(|error| self.wrong("additional", error))?;
-        let hash = |id: Value| self.hash("additional", id.as_str().unwrap_or_default());
-        contents.into_iter().map(|(name, id)| Ok((name, hash(id)?))).collect()
-    }
+fn additional(document: &Document, room: &Room) -> Result<BTreeMap<String, Hash>> {
+    let Some(text) = document.get("additional").and_then(Value::as_str) else {
+        return Ok(BTreeMap::new());
+    };
+    let contents = room.object(text).map_err(|error| wrong(document, "additional", error))?;
+    let hash = |id: Value| hash(document, "additional", id.as_str().unwrap_or_default());
+    contents.into_iter().map(|(name, id)| Ok((name, hash(id)?))).collect()
+}
 
-    fn hash(&self, name: &str, id: &str) -> Result<Hash> {
-        let prefix = content_id(&Hash::from_stored(""));
-        let hash = id.strip_prefix(&prefix).map(Hash::from_stored);
-        hash.filter(|hash| hash.to_bytes().is_some())
-            .ok_or_else(|| self.wrong(name, format!("`{id}`")))
-    }
+fn hash(document: &Document, name: &str, id: &str) -> Result<Hash> {
+    let prefix = content_id(&Hash::from_stored(""));
+    let hash = id.strip_prefix(&prefix).map(Hash::from_stored);
+    hash.filter(|hash| hash.to_bytes().is_some())
+        .ok_or_else(|| wrong(document, name, format!("`{id}`")))
 }
 
 #[cfg(test)]
