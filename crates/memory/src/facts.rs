@@ -57,7 +57,7 @@ pub struct Fact {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cites: Vec<CitationPin>,
     /// Number of days on which it was read or recalled.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "session::is_default")]
     pub uses: u64,
     /// The last of them.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -211,11 +211,6 @@ impl Fact {
             ..Self::default()
         })
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// The file text for some facts.

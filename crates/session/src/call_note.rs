@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::is_zero;
+use super::is_default;
 use super::measured::MeasuredSizes;
 use config::Prices;
 
@@ -77,16 +77,16 @@ pub struct CallNote {
     pub extra: bool,
     /// Tokens in the host's list that the plain host would not have: calls of our own tools and
     /// their results.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub own: u64,
     /// Tokens in our messages that we added: notes, and help for failed edits.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub added: u64,
     /// Messages that the model quoted since the previous call although they had left.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub faults: u64,
     /// What is charged for that.
-    #[serde(default, skip_serializing_if = "is_free")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub fault_cost: f64,
 }
 
@@ -97,9 +97,4 @@ pub struct PlainCompaction {
     pub from: u64,
     /// Tokens of all messages in the window before that position.
     pub dropped: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
-fn is_free(cost: &f64) -> bool {
-    *cost == 0.0
 }

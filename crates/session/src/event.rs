@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::faults::FaultKind;
 use super::host_call::HostCalls;
-use super::is_zero;
+use super::is_default;
 use super::lines::{LineMap, LineRange};
 use super::message::{Activation, Cut, MessageKey, MessageKind, ResultFact, Shows};
 use super::passing::PassingMessage;
@@ -158,7 +158,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         kept: bool,
         /// The part of its tokens that is ours: the help for a failed `edit`.
-        #[serde(default, skip_serializing_if = "is_zero")]
+        #[serde(default, skip_serializing_if = "is_default")]
         ours: u64,
         /// How its text begins, see [`opening`](super::opening), if it could be one that passes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -238,7 +238,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<Hash>,
         /// Tokens of the call's result.
-        #[serde(default, skip_serializing_if = "is_zero")]
+        #[serde(default, skip_serializing_if = "is_default")]
         tokens: u64,
         /// The line above the content, if a person asked and the next message must carry it
         /// (`log`); with the content, if that is not whole lines, and then without `ranges`.
@@ -274,7 +274,7 @@ pub enum Event {
         /// Position of each output, with the number of its lines repeated by the answer.
         outputs: Vec<(u64, u32)>,
         /// Number of lines that it or a person had written, and that stood nowhere any more.
-        #[serde(default, skip_serializing_if = "is_zero")]
+        #[serde(default, skip_serializing_if = "is_default")]
         words: u64,
         /// Positions of the model's own answers more than [`NEWEST_STEPS`](crate::NEWEST_STEPS)
         /// steps ago whose lines it repeats, in order. Earlier releases did not record them.
@@ -315,7 +315,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         about: Vec<ObjectId>,
         /// Its tokens. Earlier releases did not count them.
-        #[serde(default, skip_serializing_if = "is_zero")]
+        #[serde(default, skip_serializing_if = "is_default")]
         tokens: u64,
         /// The content that it shows. Earlier releases did not say.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -359,7 +359,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         spent: Vec<u64>,
         /// Messages before this position keep their notes too, because caches hold them.
-        #[serde(default, skip_serializing_if = "is_zero")]
+        #[serde(default, skip_serializing_if = "is_default")]
         notes_before: u64,
         /// The new treatments, by position.
         treatments: Vec<(u64, Treatment)>,

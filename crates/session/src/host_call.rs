@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::call_bill::Side;
 use super::call_note::PriceNote;
-use super::is_zero;
+use super::is_default;
 use base::object::Hash;
 
 /// Calls that went out with the host's own messages, and what is assumed of them: what is known of
@@ -26,7 +26,7 @@ pub struct HostCalls {
     /// Tokens of system prompt and tools, ours included.
     pub fixed: u64,
     /// The part of `fixed` that is ours.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub overhead: u64,
     /// The provider's token count divided by ours, if that is not 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]

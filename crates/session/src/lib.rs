@@ -80,8 +80,7 @@ pub use state::{Asked, Effect, Ended, LeftSums, MemoryChange, Note, Requests, Se
 pub use treatment::{Fold, ReadPart, Treatment};
 pub use usage::UsageProblem;
 
-/// For serde: skips counts of 0.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
+/// For serde: leaves out what a reader adds by default.
+pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

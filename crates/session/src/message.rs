@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::is_zero;
+use super::is_default;
 use super::lines::{LineRange, counted, merge_ranges};
 use base::object::{Hash, ObjectId};
 
@@ -87,13 +87,13 @@ pub struct ResultFact {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_tokens: Option<u64>,
     /// Number of images that leave with the text. `activate` brings them back.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub images: u64,
     /// Tokens of the call's arguments that a fold line would omit.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub argument_tokens: u64,
     /// The kind of its text.
-    #[serde(default, skip_serializing_if = "OutputClass::is_other")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub class: OutputClass,
     /// Whether another extension's tool has a name of ours, see [`OWN_TOOLS`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -331,13 +331,6 @@ pub enum OutputClass {
     /// Anything else.
     #[default]
     Other,
-}
-
-impl OutputClass {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
-    fn is_other(&self) -> bool {
-        *self == Self::Other
-    }
 }
 
 /// What a tool result shows.

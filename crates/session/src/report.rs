@@ -1,6 +1,6 @@
 //! What a provider reports about a request, as stored. Plain data.
 
-use super::is_zero;
+use super::is_default;
 use serde::{Deserialize, Serialize};
 
 /// The usage of one request as a provider reports it.
@@ -10,7 +10,7 @@ pub struct Reported {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<u64>,
     /// What the request was for.
-    #[serde(default, skip_serializing_if = "ReportKind::is_call")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub kind: ReportKind,
     /// The host's ID of the report. A report with a known ID is ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -19,16 +19,16 @@ pub struct Reported {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<i64>,
     /// Tokens of input neither read from the cache nor written to it.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub input: u64,
     /// Tokens read from the cache.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub cache_read: u64,
     /// Tokens written to the cache.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub cache_write: u64,
     /// Tokens of output.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub output: u64,
 }
 
@@ -41,13 +41,6 @@ pub enum ReportKind {
     Call,
     /// Keeping the cache of the newest call alive.
     CacheWarm,
-}
-
-impl ReportKind {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
-    fn is_call(&self) -> bool {
-        *self == Self::Call
-    }
 }
 
 impl Reported {

@@ -39,10 +39,10 @@ pub struct PinnedLines {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
     /// Number of lines that are not empty; 0 in pins that earlier releases wrote.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "session::is_default")]
     pub filled: u32,
     /// How often they stood in the file; 0 in pins that earlier releases wrote: once.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "session::is_default")]
     pub stood: u32,
     /// Four digits for the line before, for some of the lines at equal distances, and for the line
     /// after, by which the place is found again.
@@ -51,11 +51,6 @@ pub struct PinnedLines {
     /// Of pins that earlier releases wrote: the first digits of the hash of the first line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub start: String,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 /// A text by its lines that are not empty, without blanks. What is asked of it more than once is
