@@ -156,30 +156,39 @@ const INSIDE: &[&str] = &[
     r"(?i)^(expected|actual|received|got|message|details?|diff|stdout|stderr)(:| to | but |$)",
 ];
 
+/// What a line is known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// Something began or succeeded.
+    Routine,
+    /// Something failed.
+    Failure,
+    /// How a run ended.
+    Summary,
+    /// From here on only failures are reported.
+    BeginsSection,
+    /// Such a section ends.
+    EndsSection,
+    /// It names a failure in such a section.
+    NamesFailure,
+    /// The message of a failure follows, up to a blank line.
+    Announces,
+    /// It counts failures.
+    CountsFailures,
+    /// It is a stack frame.
+    Frame,
+    /// It continues what was said before.
+    Inside,
+}
+
 /// The marks of a line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an answer of its own")]
-pub(super) struct Marks {
-    /// Something began or succeeded.
-    pub routine: bool,
-    /// Something failed.
-    pub failure: bool,
-    /// How a run ended.
-    pub summary: bool,
-    /// From here on only failures are reported.
-    pub begins_section: bool,
-    /// Such a section ends.
-    pub ends_section: bool,
-    /// It names a failure in such a section.
-    pub names_failure: bool,
-    /// It counts failures.
-    pub counts_failures: bool,
-    /// It is a stack frame.
-    pub frame: bool,
-    /// The message of a failure follows, up to a blank line.
-    pub announces: bool,
-    /// It continues what was said before.
-    pub inside: bool,
+pub(super) struct Marks([bool; 10]);
+
+impl Marks {
+    pub(super) fn has(self, mark: Mark) -> bool {
+        self.0[mark as usize]
+    }
 }
 
 static ALL: LazyLock<[RegexSet; 10]> = LazyLock::new(|| PATTERNS.map(set));
@@ -187,6 +196,7 @@ static ALL: LazyLock<[RegexSet; 10]> = LazyLock::new(|| PATTERNS.map(set));
 /// Most lines have no mark: one search tells.
 static ANY: LazyLock<RegexSet> = LazyLock::new(|| set(&PATTERNS.concat()));
 
+/// The patterns of each mark, in the order of [`Mark`].
 const PATTERNS: [&[&str]; 10] = [
     ROUTINE,
     FAILURE,
@@ -209,30 +219,7 @@ pub(super) fn of(line: &str) -> Marks {
     if line.is_empty() || !ANY.is_match(line) {
         return Marks::default();
     }
-    let [
-        routine,
-        failure,
-        summary,
-        begins_section,
-        ends_section,
-        names_failure,
-        announces,
-        counts_failures,
-        frame,
-        inside,
-    ] = ALL.each_ref().map(|set| set.is_match(line));
-    Marks {
-        routine,
-        failure,
-        summary,
-        begins_section,
-        ends_section,
-        names_failure,
-        counts_failures,
-        frame,
-        announces,
-        inside,
-    }
+    Marks(ALL.each_ref().map(|set| set.is_match(line)))
 }
 
 #[cfg(test)]
@@ -259,7 +246,7 @@ mod tests {
             "   Compiling thiserror v2.0.1",
             "test_error (tests.Errors.test_error) ... ok",
         ] {
-            assert!(of(line).routine, "{line}");
+            assert!(of(line).has(Mark::Routine), "{line}");
         }
     }
 
@@ -323,8 +310,8 @@ mod tests {
             "fatal runtime error: stack overflow, aborting",
         ] {
             let marks = of(line);
-            let fails = marks.failure || marks.counts_failures;
-            assert!(fails && !marks.routine, "{line}");
+            let fails = marks.has(Mark::Failure) || marks.has(Mark::CountsFailures);
+            assert!(fails && !marks.has(Mark::Routine), "{line}");
         }
     }
 
@@ -352,7 +339,7 @@ mod tests {
             "a recursion whose depth never has overflowed its stack",
         ] {
             let marks = of(line);
-            assert!(!marks.failure && !marks.counts_failures, "{line}");
+            assert!(!marks.has(Mark::Failure) && !marks.has(Mark::CountsFailures), "{line}");
         }
     }
 }

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::marks::{self, Marks};
+use super::marks::{self, Mark, Marks};
 use crate::plain;
 
 /// Most lines without a mark that belong to the failure before them.
@@ -64,7 +64,10 @@ pub fn reports(lines: &[&str]) -> Vec<TestReport> {
 fn leave_out_known_calls(lines: &[Cow<'_, str>], marks: &[Marks], reports: &mut [TestReport]) {
     let mut known = HashSet::new();
     for (at, report) in reports.iter_mut().enumerate() {
-        if *report == TestReport::Detail && marks[at].frame && !known.insert(lines[at].trim()) {
+        if *report == TestReport::Detail
+            && marks[at].has(Mark::Frame)
+            && !known.insert(lines[at].trim())
+        {
             *report = TestReport::Other;
         }
     }
@@ -97,25 +100,25 @@ impl Reading<'_> {
     /// What the next line reports.
     fn report(&mut self, at: usize) -> TestReport {
         let marks = self.marks[at];
-        if marks.begins_section {
+        if marks.has(Mark::BeginsSection) {
             self.open = Open::Section { lines: 0 };
             return TestReport::Failure;
         }
         if let Open::Section { lines } = self.open {
-            if !marks.ends_section {
+            if !marks.has(Mark::EndsSection) {
                 return self.in_section(at, lines);
             }
             self.open = Open::No;
         }
-        if marks.routine {
+        if marks.has(Mark::Routine) {
             self.open = Open::No;
             return TestReport::Routine;
         }
-        if marks.failure {
-            self.open = Open::Block { lines: 0, message: marks.announces };
+        if marks.has(Mark::Failure) {
+            self.open = Open::Block { lines: 0, message: marks.has(Mark::Announces) };
             return TestReport::Failure;
         }
-        if marks.counts_failures {
+        if marks.has(Mark::CountsFailures) {
             self.open = Open::No;
             return TestReport::Failure;
         }
@@ -123,7 +126,7 @@ impl Reading<'_> {
         if !is_detail {
             self.open = Open::No;
         }
-        match (marks.summary, is_detail) {
+        match (marks.has(Mark::Summary), is_detail) {
             (true, _) => TestReport::Summary,
             (_, true) => TestReport::Detail,
             _ => TestReport::Other,
@@ -134,7 +137,10 @@ impl Reading<'_> {
     /// of what a test printed.
     fn in_section(&mut self, at: usize, lines: usize) -> TestReport {
         let marks = self.marks[at];
-        if marks.failure || marks.counts_failures || marks.names_failure {
+        if marks.has(Mark::Failure)
+            || marks.has(Mark::CountsFailures)
+            || marks.has(Mark::NamesFailure)
+        {
             self.open = Open::Section { lines: 0 };
             return TestReport::Failure;
         }
@@ -150,7 +156,7 @@ impl Reading<'_> {
             let mut next = at..self.lines.len().min(at + BLANK_LINES + 1);
             return next
                 .find(|next| !self.is_blank(*next))
-                .is_some_and(|next| !self.marks[next].routine && self.is_inside(next));
+                .is_some_and(|next| !self.marks[next].has(Mark::Routine) && self.is_inside(next));
         }
         self.open = Open::Block { lines: lines + 1, message };
         let beside_inside = || {
@@ -164,7 +170,8 @@ impl Reading<'_> {
     /// Whether a line looks like the inside of a block: indented, or marked as part of a stack or
     /// diff.
     fn is_inside(&self, at: usize) -> bool {
-        !self.is_blank(at) && (self.lines[at].starts_with([' ', '\t']) || self.marks[at].inside)
+        !self.is_blank(at)
+            && (self.lines[at].starts_with([' ', '\t']) || self.marks[at].has(Mark::Inside))
     }
 
     fn is_blank(&self, at: usize) -> bool {
