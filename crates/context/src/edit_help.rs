@@ -12,7 +12,7 @@ use self::near::Grams;
 use self::places::{Place, in_file, loosened, place, unix_lines};
 use super::{forms, long_line, tokens};
 use base::object::Handle;
-use session::{Columns, LINE_CHARS, LineRange};
+use session::{Columns, LINE_CHARS, LineRange, merge_ranges};
 
 /// Most lines that the help for one call shows.
 const HELP_LINES: u64 = 40;
@@ -82,7 +82,9 @@ pub fn help(target: &EditTarget<'_>, old_texts: &[&str], room: u64) -> Option<St
                 let first = in_file(text, first);
                 parts.push(forms::places_line(handle, path, &name, &first, *total));
                 let few: &[LineRange] = if *total <= SHOWN_PLACES { &first } else { &[] };
-                for range in around_all(few, near::last_line(&lines)) {
+                let last_line = near::last_line(&lines);
+                let near: Vec<LineRange> = few.iter().map(|at| around(*at, last_line)).collect();
+                for range in merge_ranges(&near) {
                     let head = forms::showing_line(None, handle, path, &[range]);
                     parts.push(shown(target, &lines, range, (head, &wanted), &mut room));
                 }
@@ -98,20 +100,6 @@ pub fn help(target: &EditTarget<'_>, old_texts: &[&str], room: u64) -> Option<St
         }
     }
     (!parts.is_empty()).then(|| parts.join("\n"))
-}
-
-/// Places in order, with some lines around each. A line near two places is in one range only.
-fn around_all(places: &[LineRange], last_line: u64) -> Vec<LineRange> {
-    let mut ranges: Vec<LineRange> = Vec::new();
-    for range in places.iter().map(|place| around(*place, last_line)) {
-        match ranges.last_mut() {
-            Some(before) if range.first <= before.last + 1 => {
-                before.last = before.last.max(range.last);
-            }
-            _ => ranges.push(range),
-        }
-    }
-    ranges
 }
 
 /// A place with some lines around it.

@@ -4,10 +4,10 @@
 //! they survive a restart. Must not decide anything.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroU32;
 
 use super::host::HostMessage;
+use session::number_of;
 
 /// Shorter lines do not show where they come from.
 const MIN_LINE_CHARS: usize = 30;
@@ -119,9 +119,7 @@ fn key(line: &str) -> Option<u64> {
     if line.len() < MIN_LINE_CHARS || line.chars().nth(MIN_LINE_CHARS - 1).is_none() {
         return None;
     }
-    let mut hasher = DefaultHasher::new();
-    line.hash(&mut hasher);
-    Some(hasher.finish())
+    Some(number_of(line))
 }
 
 #[cfg(test)]

@@ -6,11 +6,10 @@
 //! comparing bytes confirms them.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher};
 use std::sync::Arc;
 
 use super::tokens::Counter;
-use session::LineRange;
+use session::{LineRange, number_of};
 
 /// Least number of lines in a block. Fewer are often equal by chance.
 pub const MIN_BLOCK_LINES: usize = 5;
@@ -97,7 +96,7 @@ impl LinesIndex {
             let wanted = lines.get(index(range.first - 1)..index(range.last)).unwrap_or_default();
             let offsets = wanted.iter().map_while(|(start, line)| {
                 let start = u32::try_from(*start).ok()?;
-                Some((start, hash_of(line)))
+                Some((start, number_of(line)))
             });
             let lines = offsets.collect();
             self.enter_run(Run { at, first: range.first, text: Arc::clone(text), lines });
@@ -110,7 +109,7 @@ impl LinesIndex {
     /// linear in the text, except for lines that stand in many places.
     pub fn blocks(&self, text: &str, min_lines: usize, counter: Counter) -> Vec<LineBlock> {
         let lines: Vec<(usize, &str)> = line_spans(text).collect();
-        let hashes: Vec<u64> = lines.iter().map(|(_, line)| hash_of(line)).collect();
+        let hashes: Vec<u64> = lines.iter().map(|(_, line)| number_of(line)).collect();
         let mut found = Vec::new();
         let mut next = 0;
         while next + MIN_BLOCK_LINES <= lines.len() {
@@ -141,7 +140,7 @@ impl LinesIndex {
     /// The longest match for a prefix of these lines, the newest if there are several: run, index
     /// of its first line, length.
     fn longest(&self, lines: &[(usize, &str)], hashes: &[u64]) -> Option<((&Run, usize), usize)> {
-        let places = self.places.get(&shingle(hashes.get(..MIN_BLOCK_LINES)?))?;
+        let places = self.places.get(&number_of(hashes.get(..MIN_BLOCK_LINES)?))?;
         let mut best: Option<((&Run, usize), usize)> = None;
         for (run, line) in places.iter().rev().take(MAX_PLACES) {
             let (run, line) = (&self.runs[*run as usize], *line as usize);
@@ -161,7 +160,7 @@ impl LinesIndex {
         let Ok(number) = u32::try_from(self.runs.len()) else { return };
         let hashes: Vec<u64> = run.lines.iter().map(|(_, hash)| *hash).collect();
         for (line, hashes) in (0u32..).zip(hashes.windows(MIN_BLOCK_LINES)) {
-            let places = self.places.entry(shingle(hashes)).or_default();
+            let places = self.places.entry(number_of(hashes)).or_default();
             // If lines repeat within a run, only the first place counts.
             if places.last().is_none_or(|(known, _)| *known != number) {
                 places.push((number, line));
@@ -188,18 +187,6 @@ fn line_spans(text: &str) -> impl Iterator<Item = (usize, &str)> {
         start += line.len() + 1;
         span
     })
-}
-
-fn hash_of(line: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    line.hash(&mut hasher);
-    hasher.finish()
-}
-
-fn shingle(lines: &[u64]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    lines.hash(&mut hasher);
-    hasher.finish()
 }
 
 #[cfg(test)]

@@ -66,11 +66,6 @@ impl Counter {
         };
         self.tokens(prompt + tools)
     }
-
-    /// Tokens of a text.
-    pub fn tokens_of(self, text: &str) -> u64 {
-        self.tokens(self.units(text))
-    }
 }
 
 /// Counts the tokens of a text with `o200k_base`. Special tokens count as plain text.

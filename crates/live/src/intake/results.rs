@@ -46,7 +46,7 @@ impl Ingest<'_> {
         let can_show = self.options.images_leave();
         let mut fact = describe(message, blank_fact(&call.tool, request), can_show);
         fact.class = output_class(&call.tool, &call.args);
-        fact.argument_tokens = self.options.counter.tokens_of(&deeds::left_out(&call.args));
+        fact.argument_tokens = self.options.counter.count(&deeds::left_out(&call.args));
         let object = ObjectId::new(&*call.id);
         if message.withheld.is_some() && self.journal.is_forgotten(&object)? {
             return Ok(Ingested { fact, from: None, call: pending, version: None, shown: None });

@@ -87,7 +87,7 @@ impl LiveSession {
             messages: chat.len(),
             objects,
             pinned: sets.pinned().len() as u64,
-            tokens: self.options.counter.tokens_of(&text),
+            tokens: self.options.counter.count(&text),
         };
         self.journal.record(Event::Continued { text });
         self.commit(Activity::Active)?;

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use context::host::{frame_units, image_units};
+use context::host::{HostToolCall, frame_units, image_units, strings};
 use context::tokens::Counter;
 use session::number_of;
 
@@ -51,17 +51,6 @@ pub enum Speaker {
     Other,
 }
 
-/// A tool call of a message.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MeasuredCall {
-    /// The provider's ID.
-    pub id: String,
-    /// Name of the tool.
-    pub tool: String,
-    /// Arguments.
-    pub args: Value,
-}
-
 /// A message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasuredMessage {
@@ -74,7 +63,7 @@ pub struct MeasuredMessage {
     /// Milliseconds since 1970, if known.
     pub timestamp: Option<i64>,
     /// Tool calls that it makes.
-    pub calls: Vec<MeasuredCall>,
+    pub calls: Vec<HostToolCall>,
     /// ID of the tool call that it answers.
     pub answers: Option<String>,
 }
@@ -176,11 +165,13 @@ impl MeasuredMessage {
                 let args = block.get("arguments").cloned().unwrap_or(Value::Null);
                 self.push(Kind::Tool, text("name"), counter);
                 self.push(Kind::Arguments, &args.to_string(), counter);
+                let mut found = Vec::new();
+                strings(&args, &mut found);
                 if let Some(piece) = self.pieces.last_mut() {
-                    collect_strings(&args, &mut piece.strings);
+                    piece.strings = found.into_iter().map(str::to_owned).collect();
                 }
                 let (id, tool) = (text("id").to_owned(), text("name").to_owned());
-                self.calls.push(MeasuredCall { id, tool, args });
+                self.calls.push(HostToolCall { id, tool, args });
             }
             _ => {}
         }
@@ -198,15 +189,6 @@ impl MeasuredPiece {
 
 fn can_be_needed(line: &str) -> bool {
     line.chars().nth(NEEDED_CHARACTERS - 1).is_some()
-}
-
-fn collect_strings(value: &Value, strings: &mut Vec<String>) {
-    match value {
-        Value::String(text) => strings.push(text.clone()),
-        Value::Array(values) => values.iter().for_each(|value| collect_strings(value, strings)),
-        Value::Object(fields) => fields.values().for_each(|value| collect_strings(value, strings)),
-        _ => {}
-    }
 }
 
 /// The longest common prefix of two texts.
