@@ -51,7 +51,7 @@ pub struct HostToolCall {
 }
 
 /// A host's message.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct HostMessage {
     /// Its JSON as written by the host's `JSON.stringify`.
     pub raw: String,
@@ -123,18 +123,11 @@ impl HostMessage {
         let member = content_member(&role);
         let content = value(member);
         let mut message = Self {
-            raw: String::new(),
             content_span: fields.get(member).map(|content| span_within(&raw, content.get())),
             key: MessageKey { role, timestamp: value("timestamp").as_i64(), calls: Vec::new() },
-            calls: Vec::new(),
             tool: text("toolName"),
             is_error: value("isError") == Value::Bool(true),
             details: value("details"),
-            texts: Vec::new(),
-            thinking: Vec::new(),
-            is_readable: false,
-            images: 0,
-            has_other_blocks: false,
             beside: BESIDE
                 .into_iter()
                 .filter(|name| *name != member)
@@ -142,9 +135,7 @@ impl HostMessage {
                 .chain(sections(&value("sections")))
                 .collect(),
             counter,
-            tokens: OnceLock::new(),
-            digest: OnceLock::new(),
-            withheld: None,
+            ..Self::default()
         };
         message.read_content(content);
         if let Some(id) = text("toolCallId") {

@@ -30,7 +30,7 @@ use context::view::{self, Edit, View, record_key};
 use session::{ChatMessage, Event, Session, SlotEdit, SlotRecord};
 
 /// The last request; see the module.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Request {
     counter: Counter,
     /// The messages as they were last sent; empty after a restart.
@@ -67,16 +67,7 @@ impl ListTail<'_> {
 impl Request {
     /// Nothing was sent.
     pub(super) fn new(counter: Counter) -> Self {
-        Self {
-            counter,
-            view: View::default(),
-            recorded: Vec::new(),
-            recorded_marks: Vec::new(),
-            volatile: HashMap::new(),
-            payloads: Payloads::default(),
-            failed: FailedCalls::default(),
-            losses: Losses::default(),
-        }
+        Self { counter, ..Self::default() }
     }
 
     /// Starts from the recorded events of a session. Records of sent requests that wait to be

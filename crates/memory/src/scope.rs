@@ -105,7 +105,7 @@ fn note_in(book: &TrustBook, real: &Path, is_written: impl Fn(&str) -> bool) {
 }
 
 /// Where memory lives for one user in one project.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Folders {
     global: Option<PathBuf>,
     /// The folder that was opened.
@@ -139,14 +139,9 @@ impl Folders {
         Self {
             global: agent_dir.map(|folder| folder.join("memory")),
             opened: project.map(Path::to_owned),
-            project: Arc::default(),
-            main: Arc::default(),
             is_trusted,
-            is_by_answer: false,
             book: TrustBook::of(agent_dir).ok(),
-            real: Arc::default(),
-            conversation: None,
-            named: None,
+            ..Self::default()
         }
     }
 

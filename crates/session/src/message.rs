@@ -12,7 +12,7 @@ const REQUEST_DIGITS: usize = 16;
 
 /// Identity of a message, apart from its position. The same key at the same position is the same
 /// message, whatever its text: another extension may change or redact it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct MessageKey {
     /// The host's role name.
     pub role: String,

@@ -20,7 +20,7 @@ mod doubts;
 /// Number of files looked at in one round; as many as one transaction holds.
 const ROUND: usize = 200;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Roster {
     options: TrackerOptions,
     folders: HashMap<PathBuf, Folder>,
@@ -45,7 +45,7 @@ pub(super) struct Roster {
     most_pending: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Folder {
     files: HashMap<OsString, State>,
     watch: FolderState,
@@ -71,30 +71,16 @@ impl Roster {
         Self {
             next_sweep: options.sweep,
             options,
-            folders: HashMap::new(),
-            above: HashMap::new(),
-            doubts: HashMap::new(),
-            folder_doubts: HashMap::new(),
-            moves: Moves::default(),
             next: 1,
-            in_hand: None,
-            rescan: None,
-            poll: Poll::default(),
             soonest: Duration::MAX,
-            failures: Vec::new(),
-            files: 0,
-            most_pending: 0,
+            ..Self::default()
         }
     }
 
     pub(super) fn track(&mut self, path: &Path, now: Duration) {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return };
         let is_new_folder = !self.folders.contains_key(parent);
-        let folder = self.folders.entry(parent.to_owned()).or_insert_with(|| Folder {
-            files: HashMap::new(),
-            watch: FolderState::Unchecked,
-            identity: None,
-        });
+        let folder = self.folders.entry(parent.to_owned()).or_default();
         if folder.files.contains_key(name) {
             return;
         }

@@ -46,8 +46,9 @@ impl Task {
 }
 
 /// How a folder is watched.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum FolderState {
+    #[default]
     Unchecked,
     Watched,
     Polled(PollReason),
