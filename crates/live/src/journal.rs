@@ -37,7 +37,9 @@ pub(super) use self::recording::Recording;
 pub(super) use self::segments::Segment;
 use self::staged::{StagedObject, StagedObjects};
 use self::texts::TextCache;
-pub(super) use self::versions::{FULL_OUTPUT, image_name, is_forgotten, no_text, stored_version};
+pub(super) use self::versions::{
+    FULL_OUTPUT, if_found, image_name, is_forgotten, no_text, stored_version,
+};
 pub(super) use self::words::{chat_at, refers_to_chat, stored_words};
 use super::OpenSession;
 use base::error::{Error, Result};

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Journal;
-use super::versions::{image_name, is_forgotten, no_text};
+use super::versions::{if_found, image_name, is_forgotten, no_text};
 use base::error::{Error, Result};
 use base::object::{Hash, ObjectId};
 use context::log_layout::Texts;
@@ -51,13 +51,10 @@ impl Journal {
     /// The images of a toolcall's version, each as the JSON of its block.
     pub(crate) fn images(&self, object: &ObjectId, version: &Hash) -> Result<Vec<String>> {
         let mut images = Vec::new();
-        loop {
-            match self.image(object, version, images.len() + 1) {
-                Ok(image) => images.push(image),
-                Err(Error::NotFound { .. }) => return Ok(images),
-                Err(error) => return Err(error),
-            }
+        while let Some(image) = if_found(self.image(object, version, images.len() + 1))? {
+            images.push(image);
         }
+        Ok(images)
     }
 
     /// Caches the text of a version; a staged one exists nowhere else.

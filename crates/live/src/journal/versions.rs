@@ -98,10 +98,7 @@ impl Journal {
         if let Some(staged) = self.staged.objects.version(object, version) {
             return Ok(Some(known(staged)));
         }
-        match self.owned_version(object, version) {
-            Err(Error::NotFound { .. }) => Ok(None),
-            found => found.map(|found| Some(LatestFile::from(found))),
-        }
+        Ok(if_found(self.owned_version(object, version))?.map(LatestFile::from))
     }
 
     /// The full text of an output that the host cut, by the object of its call and the SHA-256 of
@@ -143,11 +140,8 @@ impl Journal {
                 return Ok(owner.clone());
             }
         }
-        match self.owned_version(object, version) {
-            Ok(found) => Ok(found.envelope.id),
-            Err(Error::NotFound { .. }) => Ok(object.clone()),
-            Err(error) => Err(error),
-        }
+        let found = if_found(self.owned_version(object, version))?;
+        Ok(found.map_or_else(|| object.clone(), |found| found.envelope.id))
     }
 
     /// Whether an object is forgotten.
@@ -198,6 +192,15 @@ pub(crate) const FULL_OUTPUT: &str = "full_output";
 /// Name of a toolcall's additional content that holds one of its images, by its number, from 1.
 pub(crate) fn image_name(number: usize) -> String {
     format!("image_{number}")
+}
+
+/// What was looked up, if it was there. An export may have left it out, or it was forgotten.
+pub(crate) fn if_found<T>(looked_up: Result<T>) -> Result<Option<T>> {
+    match looked_up {
+        Ok(found) => Ok(Some(found)),
+        Err(Error::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// The error for a version that has no text.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Tools;
 use super::naming::answered;
 use super::selection::{Kept, PartKept, Selection, select};
+use crate::journal::if_found;
 use base::error::{Error, Result};
 use base::object::{Handle, HandleKind, Hash, Name, ObjectId, Reading, VersionSelector, quote};
 use config::{Layout, Settings};
@@ -414,12 +415,8 @@ impl Tools<'_> {
             // Active content is always shown in its present state.
             return Ok(Err(format!("[{handle}] {name} · only the latest version can be active")));
         }
-        let text = match self.journal.text(object, &wanted) {
-            Ok(text) => text,
-            Err(Error::NotFound { .. }) => {
-                return Ok(Err(format!("[{handle}] {name} · that version has no text")));
-            }
-            Err(error) => return Err(error),
+        let Some(text) = if_found(self.journal.text(object, &wanted))? else {
+            return Ok(Err(format!("[{handle}] {name} · that version has no text")));
         };
         let object = object.clone();
         let default = default.into_iter().collect();

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::Tools;
 use super::activation::Shown;
 use super::selection::PartKept;
-use crate::journal::FULL_OUTPUT;
-use base::error::{Error, Result};
+use crate::journal::{FULL_OUTPUT, if_found};
+use base::error::Result;
 use base::harness::before_notice;
 use base::object::{Hash, ObjectId, VersionSelector, quote};
 use config::Layout;
@@ -43,12 +43,8 @@ impl Tools<'_> {
                 name.push_str(&forms::earlier_version(version));
             }
         }
-        let text = match self.journal.text(object, &known) {
-            Ok(text) => text,
-            Err(Error::NotFound { .. }) => {
-                return Ok(Err(format!("[{handle}] {name} · {}", self.no_output(object)?)));
-            }
-            Err(error) => return Err(error),
+        let Some(text) = if_found(self.journal.text(object, &known))? else {
+            return Ok(Err(format!("[{handle}] {name} · {}", self.no_output(object)?)));
         };
         let (text, part) = match self.part_of(object, version)? {
             Some(part) => (before_notice(&text).into(), Some(part)),
@@ -82,12 +78,8 @@ impl Tools<'_> {
             return Ok(None);
         }
         let Some(whole) = &cut.text else { return Ok(None) };
-        match self.journal.text(object, whole) {
-            Ok(text) => Ok(Some((cut.clone(), whole.clone(), text))),
-            // An export may have left it out.
-            Err(Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let text = if_found(self.journal.text(object, whole))?;
+        Ok(text.map(|text| (cut.clone(), whole.clone(), text)))
     }
 
     /// Which part of the whole the stored text is, if the host cut it and the store lacks the

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::sharing::{MAX_EVENTS, is_by_another_session};
 use crate::Notice;
-use crate::journal::Journal;
-use base::error::{Error, Result};
+use crate::journal::{Journal, if_found};
+use base::error::Result;
 use base::object::{Handle, Hash, ObjectId, quote, unified_diff};
 use config::Layout;
 use context::log_layout::Texts;
@@ -273,14 +273,11 @@ pub(super) fn with_edits(
 /// The text of a file that the model knows: that of the version about which it was last told, with
 /// its own edits since, or, if that has none, the text that stands in the window.
 fn text_told(journal: &Journal, file: &ObjectId, told: &Hash) -> Result<Option<Arc<str>>> {
-    match journal.text(file, told) {
-        Ok(text) => Ok(Some(with_edits(journal, file, (told, text)))),
-        Err(Error::NotFound { .. }) => match journal.state().showings(file).next_back() {
-            Some(showing) => journal.text(file, &showing.version).map(Some),
-            None => Ok(None),
-        },
-        Err(error) => Err(error),
+    if let Some(text) = if_found(journal.text(file, told))? {
+        return Ok(Some(with_edits(journal, file, (told, text))));
     }
+    let showing = journal.state().showings(file).next_back();
+    showing.map(|showing| journal.text(file, &showing.version)).transpose()
 }
 
 /// Handle and path of a file, as shown to the model.

@@ -10,8 +10,8 @@ use super::finding::Finding;
 use super::notes::{Announced, Detail, FileChange, NoteBudget, describe_change};
 use super::reach::{change_of_reach, record_reach};
 use super::telling::Found;
-use crate::journal::Journal;
-use base::error::{Error, Result};
+use crate::journal::{Journal, if_found};
+use base::error::Result;
 use base::object::ObjectId;
 use config::Layout;
 use context::log_layout::{Texts, headed_lines};
@@ -157,15 +157,10 @@ fn asked_once(asked: &[Asked]) -> impl Iterator<Item = &Asked> {
 fn asked_texts(journal: &Journal) -> Result<Vec<(String, NotedText)>> {
     let mut texts = Vec::new();
     for Asked { heading, object, version, ranges } in asked_once(journal.state().asked()) {
-        match journal.text(object, version) {
-            Ok(text) => {
-                let text = headed_lines(heading, &text, ranges);
-                let (object, version, ranges) = (object.clone(), version.clone(), ranges.clone());
-                texts.push((text, NotedText { object, version, ranges }));
-            }
-            // It was forgotten since.
-            Err(Error::NotFound { .. }) => {}
-            Err(error) => return Err(error),
+        if let Some(text) = if_found(journal.text(object, version))? {
+            let text = headed_lines(heading, &text, ranges);
+            let (object, version, ranges) = (object.clone(), version.clone(), ranges.clone());
+            texts.push((text, NotedText { object, version, ranges }));
         }
     }
     Ok(texts)
