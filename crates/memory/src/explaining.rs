@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::checks::{CheckLimits, shown};
 use super::finding::{FindingCode, MemoryFinding};
-use super::guard::{self, Written};
+use super::guard::{Guarded, Written};
 use super::missing::{Search, missing};
 use super::note::and_more;
 use super::page::Page;
@@ -30,13 +30,12 @@ impl Memory {
     pub fn explain_write(&mut self, tool: &str, args: &Value, cwd: &Path) -> Option<String> {
         let _bounded = looks::bounded(LOOK);
         // This runs after every tool call of a host.
-        if !guard::writes_memory(&self.folders, cwd, tool, args) {
+        let call = Guarded::new(&self.folders, cwd, tool, args);
+        if !call.writes_memory() {
             return None;
         }
-        let (global, project) =
-            (self.folders.folder(Scope::Global), self.folders.folder(Scope::Project));
-        let limits = CheckLimits::of(&settings::load_memory(global, project).0);
-        let written = guard::written(&self.folders, cwd, tool, args, &mut self.before);
+        let limits = CheckLimits::of(&self.folders.settings().0);
+        let written = call.written(&mut self.before);
         let mut found: Vec<MemoryFinding> =
             written.iter().flat_map(|file| file.findings(limits)).collect();
         found.extend(self.dropped_by(&written));

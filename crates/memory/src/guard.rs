@@ -39,93 +39,142 @@ struct Target<'a> {
     given: &'a str,
 }
 
-/// Why a call must not run: it would put a secret into a memory file, or write into memory that
-/// does not count. `None` for everything else.
-///
-/// `cwd`: the base of relative paths in the call.
-pub(super) fn refuse_write(
-    folders: &Folders,
-    cwd: &Path,
-    tool: &str,
-    args: &Value,
-) -> Option<String> {
-    let call = Call::new(tool, args);
-    if writes_refused(folders, cwd, call) {
-        return Some(NOT_TRUSTED.to_owned());
+/// A host's call, where memory lives, and the working folder: the base of relative paths in the
+/// call.
+#[derive(Clone, Copy)]
+pub(super) struct Guarded<'m, 'a> {
+    folders: &'m Folders,
+    cwd: &'m Path,
+    call: Call<'a>,
+}
+
+impl<'m, 'a> Guarded<'m, 'a> {
+    pub(super) fn new(folders: &'m Folders, cwd: &'m Path, tool: &str, args: &'a Value) -> Self {
+        Self { folders, cwd, call: Call::new(tool, args) }
     }
-    targets(folders, cwd, call).into_iter().find_map(|target| {
-        let before = read_text(&target.path, MAX_BYTES).unwrap_or_default();
-        let after = text_after(call, &target, &before);
-        let is_new = |line: &&str| !before.contains(*line);
-        if let Some(line) = after.lines().filter_map(first_stand_in).find(is_new) {
-            return Some(format!(
-                "`{}` stands for content of this conversation, and means nothing to a later one: nothing was written to `{}`. \
-                 Say what it stands for instead.",
-                quote::line(line),
-                quote::name(target.given)
-            ));
+
+    /// Why the call must not run: it would put a secret into a memory file, or write into memory
+    /// that does not count, unseen beside what others left there. `None` for everything else.
+    pub(super) fn refusal(self) -> Option<String> {
+        if self.written_paths().iter().any(|path| self.is_in_refused(path)) {
+            return Some(NOT_TRUSTED.to_owned());
         }
-        let rule = new_secret(&before, &after)?;
-        Some(format!(
-            "The text looks like it holds a secret ({rule}), and memory never keeps secrets: nothing was written to `{}`. Say where \
-             the secret is kept instead.",
-            quote::name(target.given)
-        ))
-    })
-}
-
-/// Whether a call writes into a memory folder, whether or not that memory counts.
-pub(super) fn writes_memory(folders: &Folders, cwd: &Path, tool: &str, args: &Value) -> bool {
-    let is_memory = |path: &PathBuf| find(folders, path).is_some() || is_in_refused(folders, path);
-    written_paths(cwd, Call::new(tool, args)).iter().any(is_memory)
-}
-
-/// Whether a call writes a memory file in a readable scope.
-pub(super) fn writes_own(folders: &Folders, cwd: &Path, tool: &str, args: &Value) -> bool {
-    written_paths(cwd, Call::new(tool, args)).iter().any(|path| find(folders, path).is_some())
-}
-
-/// Whether a call writes at or below one of these places, but no memory file in a readable scope.
-pub(super) fn writes_beside(
-    folders: &Folders,
-    cwd: &Path,
-    tool: &str,
-    args: &Value,
-    places: &[PathBuf],
-) -> bool {
-    let written = written_paths(cwd, Call::new(tool, args));
-    if written.is_empty() {
-        return false;
+        self.targets().into_iter().find_map(|target| {
+            let before = read_text(&target.path, MAX_BYTES).unwrap_or_default();
+            let after = text_after(self.call, &target, &before);
+            let is_new = |line: &&str| !before.contains(*line);
+            if let Some(line) = after.lines().filter_map(first_stand_in).find(is_new) {
+                return Some(format!(
+                    "`{}` stands for content of this conversation, and means nothing to a later one: nothing was written to `{}`. \
+                     Say what it stands for instead.",
+                    quote::line(line),
+                    quote::name(target.given)
+                ));
+            }
+            let rule = new_secret(&before, &after)?;
+            Some(format!(
+                "The text looks like it holds a secret ({rule}), and memory never keeps secrets: nothing was written to `{}`. Say where \
+                 the secret is kept instead.",
+                quote::name(target.given)
+            ))
+        })
     }
-    let places: Vec<PathBuf> = places.iter().map(|place| canonical_path(place)).collect();
-    let folders = folders.canonical();
-    written.iter().map(|path| canonical_path(path)).any(|path| {
-        places.iter().any(|place| path.starts_with(place)) && folders.find(&path).is_none()
-    })
-}
 
-/// Whether a call writes into a project's memory that does not count: it would add unseen to what
-/// others left there.
-fn writes_refused(folders: &Folders, cwd: &Path, call: Call<'_>) -> bool {
-    written_paths(cwd, call).iter().any(|path| is_in_refused(folders, path))
-}
-
-fn is_in_refused(folders: &Folders, path: &Path) -> bool {
-    folders.is_in_refused(path) || folders.canonical().is_in_refused(&canonical_path(path))
-}
-
-/// The paths that a call may write: hosts differ in what they make of a leading `@`, and of spaces
-/// other than the plain one.
-fn written_paths(cwd: &Path, call: Call<'_>) -> Vec<PathBuf> {
-    let written = call.touches().into_iter().filter(|touch| touch.access != FileAccess::Read);
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for touch in written {
-        let bare = touch.path.strip_prefix('@').unwrap_or(touch.path);
-        paths.extend(resolve_path(touch.path, cwd).ok());
-        paths.extend([bare, touch.path].map(|path| without_dots(&cwd.join(path))));
+    /// Whether the call writes into a memory folder, whether or not that memory counts.
+    pub(super) fn writes_memory(self) -> bool {
+        let is_memory = |path: &PathBuf| self.find(path).is_some() || self.is_in_refused(path);
+        self.written_paths().iter().any(is_memory)
     }
-    paths.dedup();
-    paths
+
+    /// Whether the call writes a memory file in a readable scope.
+    pub(super) fn writes_own(self) -> bool {
+        self.written_paths().iter().any(|path| self.find(path).is_some())
+    }
+
+    /// Whether the call writes at or below one of these places, but no memory file in a readable
+    /// scope.
+    pub(super) fn writes_beside(self, places: &[PathBuf]) -> bool {
+        let written = self.written_paths();
+        if written.is_empty() {
+            return false;
+        }
+        let places: Vec<PathBuf> = places.iter().map(|place| canonical_path(place)).collect();
+        let folders = self.folders.canonical();
+        written.iter().map(|path| canonical_path(path)).any(|path| {
+            places.iter().any(|place| path.starts_with(place)) && folders.find(&path).is_none()
+        })
+    }
+
+    /// What the call is about to write.
+    pub(super) fn about_to_write(self) -> Writing {
+        let targets = self.targets();
+        let texts = targets.iter().filter(|target| target.file != MEMORY_CONFIG_FILE);
+        let texts = texts
+            .filter_map(|target| Some((target.path.clone(), read_text(&target.path, MAX_BYTES)?)));
+        let texts = texts.collect();
+        let in_project = targets.into_iter().filter(|target| is_in_project(target.scope));
+        Writing { in_project: in_project.map(|target| target.file).collect(), texts }
+    }
+
+    /// The memory files that the call wrote. `before`: the texts before it, which are taken out.
+    pub(super) fn written(self, before: &mut HashMap<PathBuf, String>) -> Vec<Written<'a>> {
+        let texts = self.call.new_texts();
+        let lines: HashSet<&str> =
+            texts.iter().flat_map(|text| text.lines()).map(str::trim).collect();
+        let is_new = |line: &str| !line.trim().is_empty() && lines.contains(line.trim());
+        let written = self.targets().into_iter().map(|target| {
+            let Target { scope, file, path, given } = target;
+            let text = read_text(&path, MAX_BYTES);
+            let pages = text.as_deref().filter(|_| file != MEMORY_CONFIG_FILE);
+            let mut pages = pages.map(|text| parse(scope, &file, text)).unwrap_or_default();
+            pages.retain(|page| page.text.lines().any(is_new));
+            let (before, texts) = (before.remove(&path), texts.clone());
+            let is_whole = self.call.content().is_some();
+            Written { scope, file, given, before, pages, path, text, texts, is_whole }
+        });
+        written.collect()
+    }
+
+    /// The memory files that the call changes: Markdown, and the settings.
+    fn targets(self) -> Vec<Target<'a>> {
+        let targets = self.writes().filter_map(|given| {
+            let path = resolve_path(given, self.cwd).ok()?;
+            let (scope, file) = self.find(&path)?;
+            let is_ours = file == MEMORY_CONFIG_FILE || file.to_lowercase().ends_with(".md");
+            is_ours.then(|| Target { scope, file, path: canonical_path(&path), given })
+        });
+        targets.collect()
+    }
+
+    /// The paths that the call may write: hosts differ in what they make of a leading `@`, and of
+    /// spaces other than the plain one.
+    fn written_paths(self) -> Vec<PathBuf> {
+        let mut paths: Vec<PathBuf> = Vec::new();
+        for given in self.writes() {
+            let bare = given.strip_prefix('@').unwrap_or(given);
+            paths.extend(resolve_path(given, self.cwd).ok());
+            paths.extend([bare, given].map(|path| without_dots(&self.cwd.join(path))));
+        }
+        paths.dedup();
+        paths
+    }
+
+    /// The paths that the call writes, as it gives them.
+    fn writes(self) -> impl Iterator<Item = &'a str> {
+        let touches = self.call.touches().into_iter();
+        touches.filter(|touch| touch.access != FileAccess::Read).map(|touch| touch.path)
+    }
+
+    fn is_in_refused(self, path: &Path) -> bool {
+        let folders = self.folders;
+        folders.is_in_refused(path) || folders.canonical().is_in_refused(&canonical_path(path))
+    }
+
+    /// The scope of a file, however its path and its folder's are spelled, and its path in the
+    /// scope's folder.
+    fn find(self, path: &Path) -> Option<(Scope, String)> {
+        self.folders.find(path).or_else(|| self.folders.canonical().find(&canonical_path(path)))
+    }
 }
 
 /// What a call is about to write.
@@ -134,17 +183,6 @@ pub(super) struct Writing {
     pub(super) in_project: Vec<String>,
     /// The texts of memory files before it, by their paths.
     pub(super) texts: Vec<(PathBuf, String)>,
-}
-
-/// What a call is about to write.
-pub(super) fn about_to_write(folders: &Folders, cwd: &Path, tool: &str, args: &Value) -> Writing {
-    let targets = targets(folders, cwd, Call::new(tool, args));
-    let texts = targets.iter().filter(|target| target.file != MEMORY_CONFIG_FILE);
-    let texts =
-        texts.filter_map(|target| Some((target.path.clone(), read_text(&target.path, MAX_BYTES)?)));
-    let texts = texts.collect();
-    let in_project = targets.into_iter().filter(|target| is_in_project(target.scope));
-    Writing { in_project: in_project.map(|target| target.file).collect(), texts }
 }
 
 fn is_in_project(scope: Scope) -> bool {
@@ -168,31 +206,6 @@ pub(super) struct Written<'a> {
     texts: Vec<&'a str>,
     /// Whether the call gives the whole text.
     is_whole: bool,
-}
-
-/// The memory files that a call wrote. `before`: the texts before it, which are taken out.
-pub(super) fn written<'a>(
-    folders: &Folders,
-    cwd: &Path,
-    tool: &str,
-    args: &'a Value,
-    before: &mut HashMap<PathBuf, String>,
-) -> Vec<Written<'a>> {
-    let call = Call::new(tool, args);
-    let texts = call.new_texts();
-    let lines: HashSet<&str> = texts.iter().flat_map(|text| text.lines()).map(str::trim).collect();
-    let is_new = |line: &str| !line.trim().is_empty() && lines.contains(line.trim());
-    let written = targets(folders, cwd, call).into_iter().map(|target| {
-        let Target { scope, file, path, given } = target;
-        let text = read_text(&path, MAX_BYTES);
-        let pages = text.as_deref().filter(|_| file != MEMORY_CONFIG_FILE);
-        let mut pages = pages.map(|text| parse(scope, &file, text)).unwrap_or_default();
-        pages.retain(|page| page.text.lines().any(is_new));
-        let (before, texts) = (before.remove(&path), texts.clone());
-        let is_whole = call.content().is_some();
-        Written { scope, file, given, before, pages, path, text, texts, is_whole }
-    });
-    written.collect()
 }
 
 impl Written<'_> {
@@ -234,24 +247,6 @@ impl Written<'_> {
         let least = if self.is_whole { 1 } else { MANY_DROPPED };
         (gone.len() >= least).then_some(gone)
     }
-}
-
-/// The memory files that a call changes: Markdown, and the settings.
-fn targets<'a>(folders: &Folders, cwd: &Path, call: Call<'a>) -> Vec<Target<'a>> {
-    let touches = call.touches().into_iter().filter(|touch| touch.access != FileAccess::Read);
-    let targets = touches.filter_map(|touch| {
-        let path = resolve_path(touch.path, cwd).ok()?;
-        let (scope, file) = find(folders, &path)?;
-        let is_ours = file == MEMORY_CONFIG_FILE || file.to_lowercase().ends_with(".md");
-        is_ours.then(|| Target { scope, file, path: canonical_path(&path), given: touch.path })
-    });
-    targets.collect()
-}
-
-/// The scope of a file, however its path and its folder's are spelled, and its path in the scope's
-/// folder.
-fn find(folders: &Folders, path: &Path) -> Option<(Scope, String)> {
-    folders.find(path).or_else(|| folders.canonical().find(&canonical_path(path)))
 }
 
 /// The content of a file after a call. If the call's old text is not found, its new text counts as
@@ -313,7 +308,7 @@ mod tests {
         }
 
         fn refused(&self, tool: &str, args: &Value) -> bool {
-            let refusal = refuse_write(&self.folders(), self.0.path(), tool, args);
+            let refusal = Guarded::new(&self.folders(), self.0.path(), tool, args).refusal();
             assert!(refusal.as_ref().is_none_or(|words| !words.contains("ghp_")));
             refusal.is_some()
         }
@@ -397,7 +392,9 @@ mod tests {
             std::os::unix::fs::symlink(".pi/memory", root.join(link)).unwrap();
         }
         let (folders, file) = (desk.folders(), root.join(".pi/memory/a.md"));
-        let own = |path: &str| writes_own(&folders, root, "write", &json!({ "path": path }));
+        let own = |path: &str| {
+            Guarded::new(&folders, root, "write", &json!({ "path": path })).writes_own()
+        };
         for path in [
             ".pi/memory/a.md",
             "@.pi/memory/a.md",
@@ -428,7 +425,8 @@ mod tests {
         std::os::unix::fs::symlink(&others, own.join("link")).unwrap();
         let places = [agent.join("palimpsest"), agent.join("palimpsest.json")];
         let beside = |path: &Path| {
-            writes_beside(&group, desk.0.path(), "write", &json!({ "path": path }), &places)
+            Guarded::new(&group, desk.0.path(), "write", &json!({ "path": path }))
+                .writes_beside(&places)
         };
         assert!(!beside(&own.join("MEMORY.md")) && !beside(Path::new("notes.md")));
         for path in [
@@ -446,7 +444,7 @@ mod tests {
         let desk = Desk::new();
         let folders = Folders::new(Some(&desk.0.path().join("a")), Some(desk.0.path()), false);
         let args = json!({ "path": ".pi/memory/MEMORY.md", "content": KEY });
-        assert_eq!(refuse_write(&folders, desk.0.path(), "write", &args), None);
+        assert_eq!(Guarded::new(&folders, desk.0.path(), "write", &args).refusal(), None);
     }
 
     #[test]
@@ -456,7 +454,9 @@ mod tests {
             desk.write(file, text);
             let args = json!({ "path": file, "content": text });
             let mut before = HashMap::new();
-            let written = written(&desk.folders(), desk.0.path(), "write", &args, &mut before);
+            let folders = desk.folders();
+            let call = Guarded::new(&folders, desk.0.path(), "write", &args);
+            let written = call.written(&mut before);
             let found = written.iter().flat_map(|file| file.findings(LIMITS)).collect::<Vec<_>>();
             found.iter().map(ToString::to_string).collect::<Vec<_>>()
         };

@@ -80,6 +80,7 @@ pub use self::warning::Warning;
 pub use self::watching::{FaultCount, Recalled, ToolCall};
 pub use self::writes::{CaptureModel, Flush, FolderFlush, Remembered, Staging, Waiting};
 
+use self::guard::Guarded;
 use self::inject::Injector;
 use self::keeping::Keeper;
 use self::load::Loader;
@@ -215,7 +216,7 @@ impl Memory {
     /// whatever links lead there.
     pub fn is_written_by(&self, tool: &str, args: &Value, cwd: &Path) -> bool {
         let _bounded = looks::bounded(LOOK);
-        guard::writes_own(&self.folders, cwd, tool, args)
+        Guarded::new(&self.folders, cwd, tool, args).writes_own()
     }
 
     /// Whether a tool call writes at or below one of these places, but no memory file in a readable
@@ -228,16 +229,14 @@ impl Memory {
         places: &[PathBuf],
     ) -> bool {
         let _bounded = looks::bounded(LOOK);
-        guard::writes_beside(&self.folders, cwd, tool, args, places)
+        Guarded::new(&self.folders, cwd, tool, args).writes_beside(places)
     }
 
     /// Reads the current content of the folders. A disk that does not answer gives a warning.
     pub fn look(&mut self) -> Look {
         let _bounded = looks::bounded(LOOK);
         let told = self.admit();
-        let (global, project) =
-            (self.folders.folder(Scope::Global), self.folders.folder(Scope::Project));
-        let (settings, wrong_settings) = settings::load_memory(global, project);
+        let (settings, wrong_settings) = self.folders.settings();
         let Loaded { mut files, mut warnings } = self.loader.load(&self.folders);
         warnings.extend(told);
         let now = self.now();

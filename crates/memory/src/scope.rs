@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::LOOK;
 use base::error::{Error, Result};
 use base::object::Hash;
+use config::MemorySettings;
 use settings::{Brought, Standing, TrustBook, held_by_git};
 use source::canonical_path;
 
@@ -143,6 +144,11 @@ impl Folders {
             book: TrustBook::of(agent_dir).ok(),
             ..Self::default()
         }
+    }
+
+    /// The settings in force, and an `INVALID_SETTINGS` error for each file with a wrong value.
+    pub(crate) fn settings(&self) -> (MemorySettings, Vec<Error>) {
+        settings::load_memory(self.folder(Scope::Global), self.folder(Scope::Project))
     }
 
     /// The same folders, where the project counts once the person has said that they trust it, see

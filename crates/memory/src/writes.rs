@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::checks::{CheckLimits, check_entry, check_file, page_of};
 use super::finding::MemoryFinding;
 use super::flush::{FlushOptions, FlushReport, flush};
+use super::guard::Guarded;
 use super::import::{self, Here, ImportFrom, ImportItem, ImportPlaces, ImportPlan, Verdict};
 use super::journal::{self, Draft, JOURNAL_FILE, Journal, Operation, OperationId};
 use super::missing::Search;
@@ -19,7 +20,7 @@ use super::page::Page;
 use super::scope::{Folders, Scope};
 use super::sidecar::{MemoryFolder, finding_of};
 use super::warning::Warning;
-use super::{LOOK, Look, Memory, capture, guard};
+use super::{LOOK, Look, Memory, capture};
 use base::error::{Error, Result};
 use base::lock;
 use base::object::{Hash, Timestamp};
@@ -227,9 +228,7 @@ impl Memory {
     pub fn capture_model(&mut self) -> Option<CaptureModel> {
         let _bounded = looks::bounded(LOOK);
         self.admit();
-        let (global, project) =
-            (self.folders.folder(Scope::Global), self.folders.folder(Scope::Project));
-        let (settings, _) = settings::load_memory(global, project);
+        let (settings, _) = self.folders.settings();
         let name = settings.capture_model?;
         let (provider, id) = name.split_once('/')?;
         Some(CaptureModel { provider: provider.to_owned(), id: id.to_owned() })
@@ -353,13 +352,14 @@ impl Memory {
         let _bounded = looks::bounded(LOOK);
         // This runs before every tool call of a host, so ask whether the project counts only if it
         // matters.
-        if !guard::writes_memory(&self.folders, cwd, tool, args) {
+        if !Guarded::new(&self.folders, cwd, tool, args).writes_memory() {
             return None;
         }
         self.admit();
-        let refused = guard::refuse_write(&self.folders, cwd, tool, args);
+        let call = Guarded::new(&self.folders, cwd, tool, args);
+        let refused = call.refusal();
         if refused.is_none() {
-            let written = guard::about_to_write(&self.folders, cwd, tool, args);
+            let written = call.about_to_write();
             self.writing.extend(written.in_project);
             self.before.extend(written.texts);
             if self.is_written_by(tool, args, cwd) {
