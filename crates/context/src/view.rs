@@ -12,8 +12,8 @@ use std::ops::Range;
 
 use serde_json::json;
 
-pub use self::applied::{HostEdit, Inserted, apply_edits, read_edits};
-pub use self::edits::{Edit, TextReplacement, edits_between, instructions, recorded, replacements};
+pub use self::applied::{Inserted, apply_edits, read_edits};
+pub use self::edits::{Edit, edits_between, instructions, recorded, replacements};
 pub use self::slot::{Slot, record_key};
 use super::host::HostMessage;
 use super::tokens::Counter;

@@ -168,11 +168,11 @@ impl Request {
             return view::recorded(before.first(), view::replacements(&before, &after, record_key));
         }
         let first = self.view.slots.first().map(|slot| &slot.record);
-        let records = |edit: &Edit| edit.insert.iter().map(|slot| slot.record.clone()).collect();
-        view::recorded(
-            first,
-            edits.iter().map(|edit| (edit.at, edit.remove, records(edit))).collect(),
-        )
+        let edits = edits.iter().map(|edit| {
+            let insert = edit.insert.iter().map(|slot| slot.record.clone()).collect();
+            Edit { at: edit.at, remove: edit.remove, insert }
+        });
+        view::recorded(first, edits.collect())
     }
 
     /// How many leading slots of the first request after a restart are those of the previous

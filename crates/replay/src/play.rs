@@ -22,7 +22,7 @@ use config::Settings;
 use context::host::HostMessage;
 use context::ledger::RESERVED_TOKENS;
 use context::tokens::Counter;
-use context::view::{HostEdit, Inserted, read_edits};
+use context::view::{Edit, Inserted, read_edits};
 use context::window::most_tokens;
 use live::{
     CallInfo, HostList, LiveSession, Notice, OpenSession, ToolFiles, Transformed, hazards_of,
@@ -64,15 +64,7 @@ pub enum PlayedRequest {
 }
 
 /// A change in the list of messages since the previous request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlayedChange {
-    /// Index at which the change applies, after all earlier changes.
-    pub at: usize,
-    /// Number of messages to remove there.
-    pub remove: usize,
-    /// Messages to insert in their place.
-    pub insert: Vec<PlayedRequest>,
-}
+pub type PlayedChange = Edit<PlayedRequest>;
 
 /// A played call.
 #[derive(Debug, Clone, PartialEq)]
@@ -294,15 +286,8 @@ impl<'a> Host<'a> {
     }
 
     fn changes(&self, edits: &str) -> Result<Vec<PlayedChange>> {
-        let change = |edit: &HostEdit<'_>| {
-            let insert = edit.insert.iter().map(|inserted| self.sent(*inserted));
-            Ok(PlayedChange {
-                at: edit.at,
-                remove: edit.remove,
-                insert: insert.collect::<Result<_>>()?,
-            })
-        };
-        read_edits(edits)?.iter().map(change).collect()
+        let edits = read_edits(edits)?.into_iter();
+        edits.map(|edit| edit.try_map(|inserted| self.sent(inserted))).collect()
     }
 
     fn sent(&self, inserted: Inserted<'_>) -> Result<PlayedRequest> {

@@ -1,25 +1,36 @@
 //! The edits that turn one list of slots into the next: as recorded, and as JSON for the host's
 //! side.
 
+use serde::Deserialize;
+
 use super::Slot;
+use base::error::Result;
 use session::{SlotEdit, SlotRecord};
 
-/// A change to the list of slots.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edit {
+/// A change to a list of slots, of messages, or of what stands for them.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Edit<T = Slot> {
     /// Index at which the edit applies, after all earlier edits.
     pub at: usize,
-    /// Number of slots to remove there.
+    /// Number of elements to remove there.
     pub remove: usize,
-    /// Slots to insert in their place.
-    pub insert: Vec<Slot>,
+    /// Elements to insert in their place.
+    pub insert: Vec<T>,
 }
 
-/// A replacement in a list: index, number of elements to remove, elements to insert.
-pub type TextReplacement<T> = (usize, usize, Vec<T>);
+impl<T> Edit<T> {
+    /// The same change to a list of other elements.
+    ///
+    /// # Errors
+    /// Those of `element`, which makes one.
+    pub fn try_map<U>(self, element: impl FnMut(T) -> Result<U>) -> Result<Edit<U>> {
+        let insert = self.insert.into_iter().map(element).collect::<Result<_>>()?;
+        Ok(Edit { at: self.at, remove: self.remove, insert })
+    }
+}
 
-/// The replacements that turn one list into another. If only head and tail change, the middle is
-/// not repeated.
+/// The edits that turn one list into another. If only head and tail change, the middle is not
+/// repeated.
 ///
 /// `key`: a number that identifies an element and rises along the list, if it has one. It
 /// recognises elements after insertions or removals before them.
@@ -27,8 +38,8 @@ pub fn replacements<T: PartialEq + Clone>(
     before: &[T],
     after: &[T],
     key: impl Fn(&T) -> Option<u64>,
-) -> Vec<TextReplacement<T>> {
-    let mut found: Vec<TextReplacement<T>> = Vec::new();
+) -> Vec<Edit<T>> {
+    let mut found: Vec<Edit<T>> = Vec::new();
     let (mut from, mut at) = (0, 0);
     while from < before.len() || at < after.len() {
         let (old, new) = (before.get(from), after.get(at));
@@ -42,11 +53,11 @@ pub fn replacements<T: PartialEq + Clone>(
         let (remove, insert) = (usize::from(goes.is_some()), comes.cloned());
         let came = usize::from(insert.is_some());
         match found.last_mut() {
-            Some((start, removed, inserted)) if *start + inserted.len() == at => {
-                *removed += remove;
-                inserted.extend(insert);
+            Some(edit) if edit.at + edit.insert.len() == at => {
+                edit.remove += remove;
+                edit.insert.extend(insert);
             }
-            _ => found.push((at, remove, insert.into_iter().collect())),
+            _ => found.push(Edit { at, remove, insert: insert.into_iter().collect() }),
         }
         (from, at) = (from + remove, at + came);
     }
@@ -55,19 +66,15 @@ pub fn replacements<T: PartialEq + Clone>(
 
 /// The edits that turn one list of slots into another.
 pub fn edits_between(before: &[Slot], after: &[Slot]) -> Vec<Edit> {
-    let found = replacements(before, after, Slot::key);
-    found.into_iter().map(|(at, remove, insert)| Edit { at, remove, insert }).collect()
+    replacements(before, after, Slot::key)
 }
 
 /// The edits as recorded. `first`: the first slot as recorded before. For a pool that only grew,
 /// only its new lines are recorded.
-pub fn recorded(
-    first: Option<&SlotRecord>,
-    edits: Vec<TextReplacement<SlotRecord>>,
-) -> Vec<SlotEdit> {
+pub fn recorded(first: Option<&SlotRecord>, edits: Vec<Edit<SlotRecord>>) -> Vec<SlotEdit> {
     edits
         .into_iter()
-        .map(|(at, remove, insert)| SlotEdit {
+        .map(|Edit { at, remove, insert }| SlotEdit {
             at: at as u64,
             remove: remove as u64,
             insert: insert.into_iter().map(|record| pool_gain(first, record)).collect(),

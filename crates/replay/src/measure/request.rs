@@ -11,6 +11,7 @@ use memchr::memmem::Finder;
 use super::message::MeasuredMessage;
 use super::needs::TranscriptNeeds;
 use context::tokens::Counter;
+use context::view::Edit;
 use session::{Prefix, extended};
 
 /// Kinds of content of a request, without system prompt and tools.
@@ -49,15 +50,7 @@ pub struct Shared {
 }
 
 /// A change of the list of parts.
-#[derive(Debug)]
-pub struct PartChange {
-    /// Index at which the change applies, after all earlier changes.
-    pub at: usize,
-    /// Number of parts to remove there.
-    pub remove: usize,
-    /// Parts to insert in their place.
-    pub insert: Vec<Arc<RequestPart>>,
-}
+pub type PartChange = Edit<Arc<RequestPart>>;
 
 /// A request.
 #[derive(Debug)]
