@@ -187,10 +187,7 @@ impl LiveSession {
         if !finished.may_touch_files() {
             return Ok(());
         }
-        self.durably(|live| {
-            live.workspace.record_tool_call(&mut live.journal, finished)?;
-            live.commit_staged()
-        })
+        self.stored(|live| live.workspace.record_tool_call(&mut live.journal, finished))
     }
 
     /// Takes in a move that a watcher saw, of a file or of a folder with files that the session
@@ -200,11 +197,7 @@ impl LiveSession {
     /// # Errors
     /// Errors of the store.
     pub fn file_moved(&mut self, from: &Path, to: &Path) -> Result<bool> {
-        self.durably(|live| {
-            let is_moved = live.workspace.file_moved(&mut live.journal, from, to)?;
-            live.commit_staged()?;
-            Ok(is_moved)
-        })
+        self.stored(|live| live.workspace.file_moved(&mut live.journal, from, to))
     }
 
     /// Activates an object, and pins it if `pin` is set. Returns the answer for the model: the

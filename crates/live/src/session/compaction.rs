@@ -81,10 +81,7 @@ impl LiveSession {
 
     /// Stores the new messages of a list that no call will have.
     fn take_in(&mut self, list: &ListTail<'_>) -> Result<()> {
-        self.durably(|live| {
-            live.take_unseen(list)?;
-            live.commit_staged()
-        })
+        self.stored(|live| live.take_unseen(list))
     }
 
     pub(super) fn take_unseen(&mut self, list: &ListTail<'_>) -> Result<()> {

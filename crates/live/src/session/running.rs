@@ -69,11 +69,9 @@ impl LiveSession {
         self.restore_and_withhold(skip, &mut messages)?;
         let (before, result) = messages.split_at(messages.len() - 1);
         let list = ListTail { skip, messages: before, kept_from: 0 };
-        self.durably(|live| {
+        self.stored(|live| {
             live.take_unseen(&list)?;
-            let content = live.ingest().show(&result[0])?;
-            live.commit_staged()?;
-            Ok(RunningShown::Content(content))
+            Ok(RunningShown::Content(live.ingest().show(&result[0])?))
         })
     }
 

@@ -3,7 +3,6 @@
 
 use super::LiveSession;
 use crate::model_tools::OURS;
-use crate::tools::Tools;
 use base::error::{Error, Result};
 use base::object::{Hash, ObjectId, Reading};
 use session::Event;
@@ -45,7 +44,7 @@ impl LiveSession {
     /// # Errors
     /// Errors of names.
     pub fn leave_pool(&mut self, name: &str) -> Result<String> {
-        self.change_sets(|tools| tools.leave_pool(name))
+        self.stored(|live| live.tools().leave_pool(name))
     }
 
     /// Brings an object that is only indexed back into the metadata pool; its content stays
@@ -54,7 +53,7 @@ impl LiveSession {
     /// # Errors
     /// Errors of names.
     pub fn enter_pool(&mut self, name: &str) -> Result<String> {
-        self.change_sets(|tools| tools.enter_pool(name))
+        self.stored(|live| live.tools().enter_pool(name))
     }
 
     /// Deactivates an object, which unpins it; one that is already inactive leaves the metadata
@@ -63,7 +62,7 @@ impl LiveSession {
     /// # Errors
     /// Errors of names.
     pub fn deactivate(&mut self, name: &str) -> Result<String> {
-        self.change_sets(|tools| tools.deactivate(name))
+        self.stored(|live| live.tools().deactivate(name))
     }
 
     /// Unpins an object: it may be collapsed again, and stays active until then.
@@ -71,7 +70,7 @@ impl LiveSession {
     /// # Errors
     /// Errors of names.
     pub fn unpin(&mut self, name: &str) -> Result<String> {
-        self.change_sets(|tools| tools.unpin(name))
+        self.stored(|live| live.tools().unpin(name))
     }
 
     /// The object of a name among those that the session itself met, and the versions of it that it
@@ -95,13 +94,5 @@ impl LiveSession {
         let _bounded = self.bounded();
         self.reload_if_in_doubt()?;
         self.tools().object_named(name)
-    }
-
-    fn change_sets(&mut self, change: impl Fn(&mut Tools<'_>) -> Result<String>) -> Result<String> {
-        self.durably(|live| {
-            let answer = change(&mut live.tools())?;
-            live.commit_staged()?;
-            Ok(answer)
-        })
     }
 }

@@ -24,6 +24,15 @@ impl LiveSession {
         result
     }
 
+    /// As [`Self::durably`], of work that ends with the commit of what it staged, if anything.
+    pub(super) fn stored<T>(&mut self, work: impl Fn(&mut Self) -> Result<T>) -> Result<T> {
+        self.durably(|live| {
+            let done = work(live)?;
+            live.commit_staged()?;
+            Ok(done)
+        })
+    }
+
     /// As [`Self::durably`], but leaves the state in doubt after a failed commit.
     pub(super) fn attempt<T>(&mut self, work: impl Fn(&mut Self) -> Result<T>) -> Result<T> {
         let _bounded = self.bounded();
