@@ -104,22 +104,22 @@ pub(super) fn root_depth(path: &Path, metadata: &Metadata) -> Option<u16> {
 /// Number of the device that something is on.
 #[cfg(unix)]
 #[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
-fn device(metadata: &Metadata) -> Option<u64> {
+pub(super) fn device(metadata: &Metadata) -> Option<u64> {
     Some(std::os::unix::fs::MetadataExt::dev(metadata))
 }
 
 #[cfg(not(unix))]
-fn device(_metadata: &Metadata) -> Option<u64> {
+pub(super) fn device(_metadata: &Metadata) -> Option<u64> {
     None
 }
 
 #[cfg(unix)]
-fn inode(metadata: &Metadata) -> u64 {
+pub(super) fn inode(metadata: &Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::ino(metadata)
 }
 
 #[cfg(not(unix))]
-fn inode(_metadata: &Metadata) -> u64 {
+pub(super) fn inode(_metadata: &Metadata) -> u64 {
     0
 }
 

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use crate::stamp::device;
 use base::lock;
 use base::object::Hash;
 use files::looks;
@@ -90,16 +91,10 @@ fn id_of(mount: &Mounted<'_>) -> Option<String> {
 }
 
 /// Device of a path, or of its nearest existing ancestor.
-#[cfg(unix)]
 fn device_of(path: &Path) -> Option<u64> {
-    use std::os::unix::fs::MetadataExt;
-
-    path.ancestors().find_map(|at| looks::symlink_metadata(at).ok()).map(|found| found.dev())
-}
-
-#[cfg(not(unix))]
-fn device_of(_path: &Path) -> Option<u64> {
-    None
+    path.ancestors()
+        .find_map(|at| looks::symlink_metadata(at).ok())
+        .and_then(|found| device(&found))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use crate::file::{self, FileState};
-use crate::stamp::{is_fresh, stamp_of};
+use crate::stamp::{device, inode, is_fresh, stamp_of};
 use base::object::FileStamp;
 use files::looks;
 use files::private::open_without_waiting;
@@ -93,7 +93,7 @@ fn nearest_device(path: &Path) -> Option<u64> {
 /// The folder at a path; `None` if there is none or the system refuses.
 pub(super) fn identity(folder: &Path) -> Option<FolderIdentity> {
     let metadata = looks::metadata(folder).ok().filter(Metadata::is_dir)?;
-    let (device, inode) = numbers(&metadata);
+    let (device, inode) = (device(&metadata).unwrap_or_default(), inode(&metadata));
     Some(FolderIdentity { device, inode, born: metadata.created().ok() })
 }
 
@@ -101,18 +101,6 @@ impl FolderIdentity {
     pub(super) fn device(self) -> u64 {
         self.device
     }
-}
-
-#[cfg(unix)]
-fn numbers(metadata: &Metadata) -> (u64, u64) {
-    use std::os::unix::fs::MetadataExt;
-
-    (metadata.dev(), metadata.ino())
-}
-
-#[cfg(not(unix))]
-fn numbers(_metadata: &Metadata) -> (u64, u64) {
-    (0, 0)
 }
 
 #[cfg(test)]
