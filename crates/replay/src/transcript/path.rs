@@ -34,29 +34,37 @@ pub(super) struct Path {
     pub(super) mended: usize,
 }
 
-/// The path to the entry at `leaf`. An ID that occurs twice names its first occurrence.
-pub(super) fn path_to(nodes: &[Node<'_>], leaf: Option<usize>) -> Path {
+/// Where the parent of each entry is, if it is in the file. An ID that occurs twice names its first
+/// occurrence.
+pub(super) fn parents(nodes: &[Node<'_>]) -> Vec<Option<usize>> {
     let mut by_id = HashMap::new();
     for (index, node) in nodes.iter().enumerate() {
         if let Some(id) = node.id {
             by_id.entry(id).or_insert(index);
         }
     }
+    let parent = |(index, node): (usize, &Node<'_>)| match node.parent {
+        Parent::None => None,
+        Parent::Id(id) => by_id.get(id).copied(),
+        Parent::At(parent) => Some(parent),
+        Parent::Previous => index.checked_sub(1),
+    };
+    nodes.iter().enumerate().map(parent).collect()
+}
+
+/// The path to the entry at `leaf`.
+pub(super) fn path_to(nodes: &[Node<'_>], leaf: Option<usize>) -> Path {
+    let parents = parents(nodes);
     let mut path = Path { on: vec![false; nodes.len()], mended: 0 };
     let mut next = leaf;
     // A damaged file may contain cycles.
     while let Some(index) = next.filter(|index| !path.on[*index]) {
         path.on[index] = true;
-        next = match nodes[index].parent {
-            Parent::None => None,
-            Parent::At(parent) => Some(parent),
-            Parent::Previous => index.checked_sub(1),
-            Parent::Id(id) => by_id.get(id).copied().or_else(|| {
-                let previous = index.checked_sub(1);
-                path.mended += usize::from(previous.is_some());
-                previous
-            }),
-        };
+        next = parents[index];
+        if next.is_none() && matches!(nodes[index].parent, Parent::Id(_)) {
+            next = index.checked_sub(1);
+            path.mended += usize::from(next.is_some());
+        }
     }
     path
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{answered_by, content_of, is_by_model, is_message, node_of, response_of};
 use crate::transcript::lines::Line;
 use crate::transcript::notes::Notes;
-use crate::transcript::path::{Node, Parent, path_to};
+use crate::transcript::path::{Node, Parent, parents, path_to};
 
 /// Which entries belong to the conversation on which the session ended.
 pub(super) fn on_path(entries: &[Line<'_>], notes: &mut Notes) -> Vec<bool> {
@@ -68,22 +68,9 @@ struct Tree<'a> {
 impl<'a> Tree<'a> {
     fn new(entries: &'a [Line<'a>]) -> Self {
         let nodes: Vec<Node<'_>> = entries.iter().map(node_of).collect();
-        let mut by_id: HashMap<&str, usize> = HashMap::new();
-        for (at, node) in nodes.iter().enumerate() {
-            if let Some(id) = node.id {
-                by_id.entry(id).or_insert(at);
-            }
-        }
-        let parent = |(at, node): (usize, &Node<'_>)| {
-            let parent = match node.parent {
-                Parent::Id(id) => by_id.get(id).copied(),
-                Parent::At(parent) => Some(parent),
-                Parent::Previous => at.checked_sub(1),
-                Parent::None => None,
-            };
-            parent.filter(|parent| *parent < at)
-        };
-        let parents: Vec<Option<usize>> = nodes.iter().enumerate().map(parent).collect();
+        let parents = parents(&nodes).into_iter().enumerate();
+        let parents: Vec<Option<usize>> =
+            parents.map(|(at, parent)| parent.filter(|parent| *parent < at)).collect();
         let mut anchors: Vec<Option<usize>> = Vec::with_capacity(entries.len());
         for parent in &parents {
             let anchor = parent.and_then(|parent| {
