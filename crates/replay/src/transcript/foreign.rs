@@ -3,10 +3,10 @@
 //! memory. Must not write, or know a table.
 
 use std::cell::Cell;
-use std::fmt::Write as _;
 use std::path::Path;
 use std::{fs, io};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
@@ -24,6 +24,10 @@ const STEPS_OF_A_BYTE: u64 = 20;
 const STEPS_AT_ONCE: u16 = 10_000;
 /// Most bytes of a value, and of a row.
 const MAX_VALUE: i32 = 64 << 20;
+
+/// What a path in a URI has in another form: all but letters, digits and these.
+const ESCAPED: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'_').remove(b'-').remove(b'~');
 
 /// Why a database cannot be read.
 #[derive(Debug)]
@@ -182,16 +186,8 @@ fn checked(mut connection: Connection, steps: u64) -> rusqlite::Result<Connectio
 
 /// The URI of a file that does not change while it is read.
 fn unchanging(path: &Path) -> String {
-    let mut uri = String::from("file:");
-    for byte in path.as_os_str().as_encoded_bytes() {
-        if byte.is_ascii_alphanumeric() || b"/._-~".contains(byte) {
-            uri.push(char::from(*byte));
-        } else {
-            // Writing to a string cannot fail.
-            _ = write!(uri, "%{byte:02X}");
-        }
-    }
-    uri + "?immutable=1"
+    let path = percent_encode(path.as_os_str().as_encoded_bytes(), ESCAPED);
+    format!("file:{path}?immutable=1")
 }
 
 #[cfg(test)]
