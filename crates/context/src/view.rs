@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use serde_json::json;
 
-pub use self::applied::{Inserted, apply_edits, read_edits};
+pub use self::applied::{Inserted, read_edits};
 pub use self::edits::{Edit, edits_between, instructions, recorded, replacements};
 pub use self::slot::{Slot, record_key};
 use super::host::HostMessage;

@@ -1,4 +1,4 @@
-//! Reads and applies a request's edits as the host's side does. `lib/request.js` is the JavaScript
+//! Reads a request's edits as the host's side does. `lib/request.js` is the JavaScript
 //! counterpart.
 
 use serde::Deserialize;
@@ -26,18 +26,6 @@ pub fn read_edits(edits: &str) -> Result<Vec<Edit<Inserted<'_>>>> {
     let edits: Vec<Edit<Slot<'_>>> = serde_json::from_str(edits)
         .map_err(|error| Error::internal(format!("edits cannot be read: {error}")))?;
     edits.into_iter().map(|edit| edit.try_map(Slot::inserted)).collect()
-}
-
-/// Applies edits to the messages last sent. `build` makes a message.
-pub fn apply_edits<T>(
-    sent: &mut Vec<T>,
-    edits: &[Edit<Inserted<'_>>],
-    build: impl Fn(Inserted<'_>) -> T,
-) {
-    for edit in edits {
-        let insert: Vec<T> = edit.insert.iter().map(|inserted| build(*inserted)).collect();
-        drop(sent.splice(edit.at..edit.at + edit.remove, insert));
-    }
 }
 
 #[derive(Deserialize)]

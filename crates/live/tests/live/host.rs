@@ -12,7 +12,7 @@ use config::{Layout, PriceSetting, Settings, scaled};
 use context::host::HostMessage;
 use context::host_compaction::{CompactionAnswer, HostCompaction, Reason};
 use context::tokens::Counter;
-use context::view::{Inserted, apply_edits, read_edits};
+use context::view::{Inserted, read_edits};
 use live::{
     CallInfo, FinishedToolCall, HostList, LiveSession, Notice, OpenSession, RunningShown,
     ToolFiles, Transformed, Wanted, replay_call,
@@ -577,7 +577,7 @@ pub(crate) fn json_of(messages: &[Value]) -> Vec<String> {
 }
 
 fn apply(mut list: Vec<Value>, edits: &str, host: &[Value]) -> Vec<Value> {
-    apply_edits(&mut list, &read_edits(edits).unwrap(), |inserted| match inserted {
+    let build = |inserted: Inserted<'_>| match inserted {
         Inserted::Given(index) => host[index].clone(),
         Inserted::Changed(index, content) => {
             let mut message = host[index].clone();
@@ -586,7 +586,10 @@ fn apply(mut list: Vec<Value>, edits: &str, host: &[Value]) -> Vec<Value> {
             message
         }
         Inserted::Ours(message) => serde_json::from_str(message).unwrap(),
-    });
+    };
+    for edit in read_edits(edits).unwrap() {
+        list.splice(edit.at..edit.at + edit.remove, edit.insert.into_iter().map(build));
+    }
     list
 }
 

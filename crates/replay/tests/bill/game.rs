@@ -11,7 +11,7 @@ use std::rc::Rc;
 use config::{Input, PriceSetting, PriceTable, Prices, Settings};
 use context::host::HostMessage;
 use context::tokens::Counter;
-use context::view::{Inserted, apply_edits, read_edits};
+use context::view::{Inserted, read_edits};
 use live::{CallInfo, HostList, LiveSession, OpenSession, ToolFiles, Transformed, Wanted};
 use replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
 use serde_json::{Value, json};
@@ -272,7 +272,7 @@ impl Game {
 
     fn edited(&self, edits: &str) -> Vec<Rc<Sent>> {
         let mut request = self.ours.request.clone();
-        apply_edits(&mut request, &read_edits(edits).unwrap(), |inserted| match inserted {
+        let build = |inserted: Inserted<'_>| match inserted {
             Inserted::Given(index) => Rc::clone(&self.given[index]),
             Inserted::Changed(index, content) => {
                 let mut message = self.list[index].clone();
@@ -280,7 +280,10 @@ impl Game {
                 Sent::new(&message)
             }
             Inserted::Ours(message) => Sent::new(&serde_json::from_str(message).unwrap()),
-        });
+        };
+        for edit in read_edits(edits).unwrap() {
+            request.splice(edit.at..edit.at + edit.remove, edit.insert.into_iter().map(build));
+        }
         request
     }
 
