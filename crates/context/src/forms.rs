@@ -132,7 +132,8 @@ fn beginning(line: &str) -> String {
     quote::line(&shortened(line, QUOTED_CHARS)).into_owned()
 }
 
-fn shortened(text: &str, characters: usize) -> String {
+/// The beginning of a text, with `…` for what is cut.
+pub fn shortened(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

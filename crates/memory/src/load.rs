@@ -14,6 +14,7 @@ use super::sidecar::{MemoryFolder, finding_of};
 use super::warning::Warning;
 use base::markdown::{self, Document, FrontMatter, Link, Resolution, VaultIndex};
 use base::object::{FileStamp, Hash};
+use context::forms::shortened;
 use files::private;
 use redact::redact_note;
 use source::{FileState, read_file};
@@ -398,10 +399,7 @@ pub(crate) fn unfinished_merge(text: &str) -> Option<(usize, String)> {
     }
     let quoted = |side: &[&str]| match side.join(" ") {
         said if said.is_empty() => "nothing".to_owned(),
-        said => match said.char_indices().nth(MAX_SIDE_CHARS) {
-            Some((end, _)) => format!("\"{}…\"", &said[..end]),
-            None => format!("\"{said}\""),
-        },
+        said => format!("\"{}\"", shortened(&said, MAX_SIDE_CHARS)),
     };
     let words = format!(
         "a merge is not finished: this side says {}, the other {}",

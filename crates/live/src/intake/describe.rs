@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use base::harness::{Call, command_line};
 use context::deeds::{brief, brief_of_change, brief_of_inner};
+use context::forms::shortened;
 use context::host::{HostMessage, HostToolCall};
 use context::last_words::last_words;
 use session::{RequestKey, ResultFact, Shows};
@@ -47,7 +48,7 @@ pub(super) fn describe(message: &HostMessage, fact: ResultFact, can_show: bool) 
         exit,
         lines: text.split('\n').count() as u64,
         ends_line: text.ends_with('\n'),
-        last: cut(&last_words(&text), LAST_LINE_CHARS),
+        last: shortened(&last_words(&text), LAST_LINE_CHARS),
         is_output: message.is_readable && (has_text || kept_tokens.is_none()),
         kept_tokens,
         images: if images_stay { 0 } else { message.images },
@@ -80,15 +81,7 @@ pub(super) fn args_display(args: &Value) -> String {
     let path = Call::new("", args).path().map(str::to_owned);
     let named = path.or_else(|| command_line(args)).or_else(pattern);
     let text = named.unwrap_or_else(|| args.to_string());
-    cut(text.lines().next().unwrap_or_default(), ARGS_CHARS)
-}
-
-/// The beginning of a text.
-pub(super) fn cut(text: &str, characters: usize) -> String {
-    match text.char_indices().nth(characters) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    shortened(text.lines().next().unwrap_or_default(), ARGS_CHARS)
 }
 
 #[cfg(test)]

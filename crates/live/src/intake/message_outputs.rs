@@ -4,11 +4,11 @@
 
 use serde_json::{Value, json};
 
-use super::describe::cut;
 use super::instructions::called_skill;
 use super::{Ingest, Ingested, PendingCall};
 use base::error::Result;
 use config::Instructions;
+use context::forms::shortened;
 use context::host::{COMMAND_ROLE, HostMessage, HostToolCall};
 use context::pasted::{Pasted, pasted_files};
 use session::{Event, Treatment, Within};
@@ -104,7 +104,7 @@ impl Ingest<'_> {
         Some(Found {
             tool,
             args,
-            title: cut(&names.join(" "), TITLE_CHARS),
+            title: shortened(&names.join(" "), TITLE_CHARS),
             within,
             is_error: false,
             details: Value::Null,
@@ -140,7 +140,10 @@ fn command(message: &HostMessage) -> Option<Found> {
     Some(Found {
         tool: "bash",
         args: json!({ "command": line }),
-        title: cut(&format!("!{}", line.trim().lines().next().unwrap_or_default()), TITLE_CHARS),
+        title: shortened(
+            &format!("!{}", line.trim().lines().next().unwrap_or_default()),
+            TITLE_CHARS,
+        ),
         within,
         is_error: is_cancelled || exit.is_some_and(|code| code != 0),
         details: json!({ "exitCode": exit, "fullOutputPath": whole_at }),
@@ -165,7 +168,7 @@ fn report(message: &HostMessage) -> Option<Found> {
     Some(Found {
         tool: "message",
         args: json!({ "customType": kind }),
-        title: cut(kind, TITLE_CHARS),
+        title: shortened(kind, TITLE_CHARS),
         within: whole(message, longest)?,
         is_error: false,
         details: Value::Null,

@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::page::words;
+
 /// Most definitions of one name: overloads, a type and its parts.
 const MAX_DEFINITIONS: usize = 4;
 /// Longest definition, in lines.
@@ -261,8 +263,7 @@ pub(super) fn section(headings: &[Heading], count: usize, name: &str) -> Option<
 
 /// A heading as links name it.
 fn slug(heading: &str) -> String {
-    let words = heading.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_lowercase).collect::<Vec<_>>().join("-")
+    words(heading).join("-")
 }
 
 #[cfg(test)]
