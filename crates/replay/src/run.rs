@@ -14,14 +14,6 @@ use base::error::Result;
 use config::Layout;
 use context::tokens::Counter;
 
-/// Replays a transcript.
-///
-/// # Errors
-/// Errors of the session; `FILE` if the dump cannot be written.
-pub fn replay(transcript: &Transcript, replaying: &Replaying) -> Result<FileReport> {
-    replay_with(transcript, replaying, &[])
-}
-
 /// Replays a transcript with the options that it records, as far as they follow it. `prices`: name
 /// of the price table of the others. `oracle`: whether to add what foresight would cost.
 ///
@@ -37,15 +29,19 @@ pub fn replay_recorded(
     let recorded = Recorded::of(transcript, given.counter);
     let replaying = recorded.options(given, follows);
     let hidden: &[u64] = if follows.sizes { &recorded.hidden } else { &[] };
-    let mut report = replay_with(transcript, &replaying, hidden)?;
+    let mut report = replay(transcript, &replaying, hidden)?;
     let prices = if follows.prices { recorded.prices } else { prices };
     report.recorded = recorded.report(&mut report.series, &replaying, prices);
-    report.oracle = oracle.then(|| foreseen_with(transcript, &replaying, hidden)).transpose()?;
+    report.oracle = oracle.then(|| foreseen(transcript, &replaying, hidden)).transpose()?;
     Ok(report)
 }
 
-/// `hidden`: tokens that messages have beyond what they show, by their indexes.
-fn replay_with(
+/// Replays a transcript. `hidden`: tokens that messages have beyond what they show, by their
+/// indexes.
+///
+/// # Errors
+/// Errors of the session; `FILE` if the dump cannot be written.
+pub fn replay(
     transcript: &Transcript,
     replaying: &Replaying,
     hidden: &[u64],
@@ -87,15 +83,11 @@ fn replay_with(
 }
 
 /// Replays a transcript in the layout `log`, regardless of the options, with perfect foresight
-/// instead of hazards.
+/// instead of hazards. `hidden` as for [`replay`].
 ///
 /// # Errors
 /// Errors of the session.
-pub fn foreseen(transcript: &Transcript, replaying: &Replaying) -> Result<Foreseen> {
-    foreseen_with(transcript, replaying, &[])
-}
-
-fn foreseen_with(
+pub fn foreseen(
     transcript: &Transcript,
     replaying: &Replaying,
     hidden: &[u64],

@@ -39,7 +39,7 @@ pub(crate) fn replay_all(recordings: &[&Transcript], replaying: &Replaying) -> V
         for _ in 0..2 {
             scope.spawn(|| {
                 while let Some(at) = { next.lock().unwrap().next() } {
-                    let report = replay(recordings[at], replaying).unwrap();
+                    let report = replay(recordings[at], replaying, &[]).unwrap();
                     done.lock().unwrap().push((at, report));
                 }
             });

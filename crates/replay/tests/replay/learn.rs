@@ -204,7 +204,7 @@ fn replaying(hazards: Option<&Path>) -> Replaying {
 }
 
 fn replayed(transcript: &Transcript, hazards: Option<&Path>) -> Result<FileReport, Error> {
-    replay(transcript, &replaying(hazards))
+    replay(transcript, &replaying(hazards), &[])
 }
 
 /// How the requests of a transcript's first messages differ from call to call.

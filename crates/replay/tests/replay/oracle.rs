@@ -87,7 +87,7 @@ fn padded(text: &str, tokens: usize, call: usize) -> String {
 /// output and where these calls need it.
 fn saved(calls: usize, needs: &[usize]) -> (f64, u64) {
     let needs: Vec<(usize, usize)> = needs.iter().map(|call| (*call, 0)).collect();
-    let told = foreseen(&session(calls, &[(0, OUTPUT_TOKENS)], &needs), &replaying()).unwrap();
+    let told = foreseen(&session(calls, &[(0, OUTPUT_TOKENS)], &needs), &replaying(), &[]).unwrap();
     (told.bill.plain - told.bill.ours, told.faults.strict)
 }
 
@@ -223,8 +223,10 @@ fn guessing_costs_no_less_than_knowing() {
     for needs in [&[][..], &[3], &[4], &[3, 19], &[10, 11, 12]] {
         let needs: Vec<(usize, usize)> = needs.iter().map(|call| (*call, 0)).collect();
         let session = session(20, &[(0, OUTPUT_TOKENS)], &needs);
-        let (ours, told) =
-            (replay(&session, &replaying()).unwrap(), foreseen(&session, &replaying()).unwrap());
+        let (ours, told) = (
+            replay(&session, &replaying(), &[]).unwrap(),
+            foreseen(&session, &replaying(), &[]).unwrap(),
+        );
         assert!(told.bill.ours <= ours.bill.ours + 1e-9, "{needs:?}: {told:?} {:?}", ours.bill);
         assert!((told.bill.plain - ours.bill.plain).abs() < 1e-9, "{needs:?}");
     }

@@ -32,7 +32,7 @@ fn check_ratio(reports: &[FileReport], most: f64) {
 fn replayed(recordings: &[Transcript], replaying: &Replaying) -> Vec<FileReport> {
     let mut reports = Vec::new();
     for transcript in recordings {
-        let report = replay(transcript, replaying).unwrap();
+        let report = replay(transcript, replaying, &[]).unwrap();
         assert!(report.calls > 0 && report.bill.ratio < 1.1, "{}: {:?}", report.name, report.bill);
         assert_eq!(broken(&report, &replaying.prices), None);
         reports.push(report);
@@ -62,11 +62,11 @@ fn recorded_sessions_cost_less_than_at_the_plain_host() {
     let without = Replaying { sender: Sender::Host(HostRule::Plain), ..replaying.clone() };
     let (mut guessed, mut known) = (0.0, 0.0);
     for (transcript, ours) in recordings.iter().zip(reports).step_by(2) {
-        let plain = replay(transcript, &without).unwrap();
+        let plain = replay(transcript, &without, &[]).unwrap();
         assert_eq!(plain.bill.ours.to_bits(), plain.bill.plain.to_bits(), "{}", plain.name);
         assert_eq!(ours.bill.plain.to_bits(), plain.bill.plain.to_bits(), "{}", plain.name);
         assert_eq!((plain.faults.raw, plain.plain_faults.raw), (0, 0), "{}", plain.name);
-        let told = foreseen(transcript, &replaying).unwrap().bill.ratio;
+        let told = foreseen(transcript, &replaying, &[]).unwrap().bill.ratio;
         let ours = ours.bill.ratio;
         assert!(told <= ours + MARGIN, "{}: {told} for {ours}", plain.name);
         (guessed, known) = (guessed + ours, known + told);

@@ -84,7 +84,7 @@ fn a_dump_has_one_line_per_answer_with_its_context() {
     for sender in [Sender::Host(HostRule::Plain), Sender::Ours(Layout::Log)] {
         let dump = folder.path().join(format!("{}/new", sender.as_str()));
         let replaying = Replaying { dump: Some(dump.clone()), ..replaying(sender) };
-        let report = replay(&transcript(&messages), &replaying).unwrap();
+        let report = replay(&transcript(&messages), &replaying, &[]).unwrap();
         let given: Vec<Value> =
             messages.iter().map(|json| serde_json::from_str(json).unwrap()).collect();
         assert_eq!(dumped(&dump), [&given[..1], &given[..3], &given[..5]], "{sender:?}");
@@ -104,7 +104,8 @@ fn a_needed_line_missing_from_a_preview_is_only_our_fault() {
     messages.extend(step(1, "bash", &json!({ "command": "make" }), &output));
     messages.extend(step(2, "bash", &json!({ "command": "ls" }), "short"));
     messages.push(json!({ "role": "assistant", "content": middle }).to_string());
-    let report = replay(&transcript(&messages), &replaying(Sender::Ours(Layout::Log))).unwrap();
+    let report =
+        replay(&transcript(&messages), &replaying(Sender::Ours(Layout::Log)), &[]).unwrap();
     let faults: Vec<_> = report.series.iter().map(|call| call.ours.fault.clone()).collect();
     let fault = faults[2].clone().unwrap();
     assert_eq!((&faults[0], &faults[1]), (&None, &None));
@@ -140,7 +141,7 @@ fn a_session_costs_the_same_whatever_the_shape_of_its_results() {
     }
     messages.push(json!({ "role": "assistant", "content": "done" }).to_string());
     let report = |shape: &dyn Fn(&str) -> Value| {
-        replay(&with_results(&messages, shape), &replaying(Sender::Ours(Layout::Log))).unwrap()
+        replay(&with_results(&messages, shape), &replaying(Sender::Ours(Layout::Log)), &[]).unwrap()
     };
     let one = report(&|text| json!([block(text)]));
     assert!(one.epochs.len() > 1 && one.bill.ratio < 0.8, "{:?}", one.bill);
@@ -172,7 +173,7 @@ fn both_sides_stay_in_the_window() {
     let dump = Some(folder.path().to_owned());
     let replaying =
         Replaying { window_tokens: Some(100_000), dump, ..replaying(Sender::Ours(Layout::Log)) };
-    let report = replay(&transcript(&messages), &replaying).unwrap();
+    let report = replay(&transcript(&messages), &replaying, &[]).unwrap();
     let limit = 100_000.0 - 16_384.0;
     assert!(report.peak_window.ours <= limit && report.peak_window.plain <= limit, "{report:?}");
     assert!(report.peak_window.ours > limit - 11_000.0, "it is used: {:?}", report.peak_window);
@@ -195,7 +196,7 @@ fn the_plain_host_alone_keeps_to_the_window() {
     }
     let replaying =
         Replaying { window_tokens: Some(100_000), ..replaying(Sender::Host(HostRule::Plain)) };
-    let report = replay(&transcript(&messages), &replaying).unwrap();
+    let report = replay(&transcript(&messages), &replaying, &[]).unwrap();
     assert_eq!((report.compactions, report.plain_compactions), (3, 3));
     assert!((report.bill.ratio - 1.0).abs() < 1e-4, "{:?}", report.bill);
 }
