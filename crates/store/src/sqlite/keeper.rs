@@ -3,7 +3,9 @@
 //! keeps.
 
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -16,7 +18,6 @@ use super::place::Place;
 use super::relation_index::Relations;
 use super::search_index::Terms;
 use base::error::Result;
-use base::lock;
 
 /// For how long nothing must have been written: a session that is at work comes first.
 const QUIET: Duration = Duration::from_millis(300);
@@ -37,26 +38,21 @@ const OTHERS_TURN: Duration = Duration::from_secs(1);
 
 /// A thread that keeps the indexes of a store.
 pub(super) struct Keeper {
-    shared: Arc<Shared>,
+    /// Tells the thread of a commit; `None` at the end.
+    commits: Option<SyncSender<()>>,
+    ended: Arc<AtomicBool>,
     /// Breaks off what the thread is at.
     interrupt: InterruptHandle,
     thread: Option<JoinHandle<()>>,
+    /// Disconnected once the thread has ended, its connection included.
+    gone: Receiver<()>,
 }
 
-#[derive(Debug)]
-struct Shared {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// Number of commits that were told.
-    commits: u64,
-    /// Whether the thread shall end.
-    ended: bool,
-    /// Whether it has, its connection included.
-    gone: bool,
+/// What the thread knows of the commits.
+struct Commits {
+    /// One that was told and not seen yet; disconnected at the end.
+    told: Receiver<()>,
+    ended: Arc<AtomicBool>,
 }
 
 impl Keeper {
@@ -64,61 +60,41 @@ impl Keeper {
     pub(super) fn start(place: Arc<Place>, store_id: &str) -> Result<Self> {
         let connection = open::indexer(&place.path)?;
         let interrupt = connection.get_interrupt_handle();
-        let state = Mutex::new(State { commits: 1, ended: false, gone: false });
-        let shared = Arc::new(Shared { state, changed: Condvar::new() });
-        let (own, store_id) = (Arc::clone(&shared), store_id.to_owned());
+        let (commits, told) = sync_channel(1);
+        let (going, gone) = sync_channel(0);
+        let ended = Arc::new(AtomicBool::new(false));
+        let (own, store_id) = (Commits { told, ended: Arc::clone(&ended) }, store_id.to_owned());
         let thread = thread::Builder::new().name("palimpsest-index".to_owned());
         // Without a thread, questions bring the indexes up to date.
         let thread = thread.spawn(move || {
-            let gone = Gone(&own);
             own.keep(connection, &place, &store_id);
-            drop(gone);
+            drop(going);
         });
-        let thread = thread.ok();
-        Ok(Self { shared, interrupt, thread })
+        Ok(Self { commits: Some(commits), ended, interrupt, thread: thread.ok(), gone })
     }
 
     /// Says that something was committed.
     pub(super) fn wake(&self) {
-        self.shared.lock().commits += 1;
-        self.shared.changed.notify_all();
+        // If it is full, one waits to be seen, which stands for this one too.
+        let _ = self.commits.as_ref().map(|commits| commits.try_send(()));
     }
 
     /// Ends the thread; what it was at is done again by the next.
     pub(super) fn end(&mut self) {
-        self.shared.lock().ended = true;
-        self.shared.changed.notify_all();
+        self.ended.store(true, Ordering::Relaxed);
+        self.commits = None;
         self.interrupt.interrupt();
         let Some(thread) = self.thread.take() else { return };
-        let state = self.shared.lock();
-        let waits = |state: &mut State| !state.gone;
-        let (state, _) = self
-            .shared
-            .changed
-            .wait_timeout_while(state, LONGEST_END, waits)
-            .unwrap_or_else(PoisonError::into_inner);
-        let gone = state.gone;
-        drop(state);
-        if gone {
+        if self.gone.recv_timeout(LONGEST_END) == Err(RecvTimeoutError::Disconnected) {
             // A panic of the thread was reported when it happened.
             let _ = thread.join();
         }
     }
 }
 
-/// Says that the thread has ended, after a panic too.
-struct Gone<'a>(&'a Shared);
-
-impl Drop for Gone<'_> {
-    fn drop(&mut self) {
-        self.0.lock().gone = true;
-        self.0.changed.notify_all();
-    }
-}
-
 impl fmt::Debug for Keeper {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Keeper").field("shared", &self.shared).finish_non_exhaustive()
+        formatter.debug_struct("Keeper").field("thread", &self.thread).finish_non_exhaustive()
     }
 }
 
@@ -128,32 +104,35 @@ impl Drop for Keeper {
     }
 }
 
-impl Shared {
+impl Commits {
     fn keep(&self, mut connection: Connection, place: &Place, store_id: &str) {
-        let mut seen = 0;
-        while let Some(before) = self.next_commits(seen) {
-            seen = before;
+        let mut is_due = true;
+        while (is_due || self.told.recv().is_ok()) && self.pause() {
+            is_due = false;
             // What fails now, such as on a full disk, is tried again after the next commit.
-            let is_wanted = || !self.lock().ended;
+            let is_wanted = || !self.ended.load(Ordering::Relaxed);
             let mut index = |step: fn(&mut Connection, &str, &dyn Fn() -> bool) -> Step<Filled>| {
-                // Of each index: what the other was at meanwhile lacks what came by then.
-                let mut known = before;
                 // The file may be lost or another's by now: the session notices it as well.
                 while place.check(store_id, &place.path).is_ok()
                     && let Ok(filled) =
                         failure::while_busy(|| step(&mut connection, store_id, &is_wanted))
                 {
-                    match filled {
+                    let rest = match filled {
                         Filled::All => return,
-                        Filled::Batch(took) => self.rest(took.min(LONGEST_REST)),
-                        Filled::ByOther => self.rest(OTHERS_TURN),
-                    }
-                    let state = self.lock();
-                    let (commits, ended) = (state.commits, state.ended);
-                    drop(state);
-                    // A session that writes again comes first, as before the first batch.
-                    if ended || commits != known && !self.waits_for_rest(&mut known) {
-                        return;
+                        Filled::Batch(took) => took.min(LONGEST_REST),
+                        Filled::ByOther => OTHERS_TURN,
+                    };
+                    match self.told.recv_timeout(rest) {
+                        Err(RecvTimeoutError::Timeout) => {}
+                        Err(RecvTimeoutError::Disconnected) => return,
+                        Ok(()) => {
+                            // The other index may have been done before it.
+                            is_due = true;
+                            // A session that writes again comes first, as before the first batch.
+                            if !self.pause() {
+                                return;
+                            }
+                        }
                     }
                 }
             };
@@ -162,41 +141,16 @@ impl Shared {
         }
     }
 
-    /// Waits as for the first batch; returns whether the thread goes on.
-    fn waits_for_rest(&self, seen: &mut u64) -> bool {
-        let commits = self.next_commits(*seen);
-        *seen = commits.unwrap_or(*seen);
-        commits.is_some()
-    }
-
-    /// The number of commits once there are more than `seen` and writing paused; `None` at the end.
-    fn next_commits(&self, seen: u64) -> Option<u64> {
-        let mut state = self.lock();
-        while state.commits == seen && !state.ended {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
+    /// Waits until writing pauses; returns whether the thread goes on.
+    fn pause(&self) -> bool {
         let start = now();
         loop {
-            let commits = state.commits;
-            if state.ended {
-                return None;
-            }
-            let waited = self.changed.wait_timeout(state, QUIET);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-            if state.commits == commits && !state.ended || start.elapsed() > LONGEST_WAIT {
-                return (!state.ended).then_some(state.commits);
+            match self.told.recv_timeout(QUIET) {
+                Err(RecvTimeoutError::Disconnected) => return false,
+                Ok(()) if start.elapsed() <= LONGEST_WAIT => {}
+                Ok(()) | Err(RecvTimeoutError::Timeout) => return true,
             }
         }
-    }
-
-    fn rest(&self, time: Duration) {
-        let state = self.lock();
-        let ended = |state: &mut State| !state.ended;
-        drop(self.changed.wait_timeout_while(state, time, ended));
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
     }
 }
 
