@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use base::object::{Envelope, Hash, Nickname, ObjectId, Origin, Redaction, Timestamp, TxId};
@@ -50,14 +51,16 @@ pub enum Expected {
     Latest(TxId),
 }
 
-/// One element of a document's append-only list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One element of a document's append-only list, and its line in an archive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
     /// The element, as text (JSON in practice).
     pub text: String,
     /// Running hash of the list up to and including this element, as it was first written.
+    #[serde(rename = "hash")]
     pub running_hash: Hash,
     /// SHA-256 of `text`, if text was removed from it and `running_hash` no longer covers it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redacted: Option<Hash>,
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::de::DeserializeOwned;
 
-use super::format::{ContentLine, Header, ItemLine, VersionLine};
+use super::format::{ContentLine, Header, VersionLine};
 use super::incoming::{Arrivals, Incoming};
 use super::lines::{Extent, Spool};
 use crate::Item;
@@ -91,8 +91,7 @@ impl Archive {
         let (skip, count) = (index(skip), index(count));
         let behind = self.places[version].line.end() + 1;
         for line in self.spool.lines_from(behind)?.skip(skip).take(count) {
-            let ItemLine { text, hash, redacted } = read_again(&line?)?;
-            items.push(Item { text, running_hash: hash, redacted });
+            items.push(read_again(&line?)?);
         }
         Ok(())
     }

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::format::{
-    AgainLine, ContentLine, EndLine, FORMAT, FORMAT_VERSION, Header, ItemLine, Key, Line,
-    NicknameLine, OriginKey, ScopeLine, VersionLine,
+    AgainLine, ContentLine, EndLine, FORMAT, FORMAT_VERSION, Header, Key, Line, NicknameLine,
+    OriginKey, ScopeLine, VersionLine,
 };
 use super::prefix::common_items;
 use super::scope::Selection;
 use super::secrets::{Counts, redact_item, redact_version};
 use super::{ArchiveScope, ExportOptions, Exported, OnProgress, Progress, Stage};
-use crate::{Item, Store, Version};
+use crate::{Store, Version};
 use base::error::{Error, Result};
 use base::object::{AsOf, Hash, Nickname, ObjectId, TxId};
 use redact::redact_text;
@@ -261,8 +261,7 @@ impl<'a, W: Write> Export<'a, W> {
                     self.count(redact_item(&mut item));
                 }
                 self.report.items += 1;
-                let Item { text, running_hash: hash, redacted } = item;
-                self.line(&Line::Item(&ItemLine { text, hash, redacted }))?;
+                self.line(&Line::Item(&item))?;
             }
         }
         Ok(())

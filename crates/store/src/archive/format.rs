@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::Version;
+use crate::{Item, Version};
 use base::error::{Error, Result};
 use base::object::{Hash, ObjectId, Origin, Redaction, TxId};
 
@@ -104,16 +104,6 @@ pub(super) struct ItemsEntry {
     pub hash: Hash,
 }
 
-/// An item of the preceding version line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct ItemLine {
-    pub text: String,
-    /// Running hash of the list up to and including this item, as it was first written.
-    pub hash: Hash,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub redacted: Option<Hash>,
-}
-
 /// A version from an earlier line that was written to the store again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct AgainLine {
@@ -153,7 +143,8 @@ pub(super) enum Line<'a> {
     Header(&'a Header),
     Content(&'a ContentLine),
     Version(&'a VersionLine),
-    Item(&'a ItemLine),
+    /// An item of the preceding version line.
+    Item(&'a Item),
     Again(&'a AgainLine),
     Nickname(&'a NicknameLine),
     End(&'a EndLine),

@@ -9,12 +9,13 @@ use serde_json::{Map, Value};
 
 use super::checked::{Archive, Lined, List, envelope, is_nameless};
 use super::format::{
-    AgainLine, ContentLine, EndLine, FORMAT, FORMAT_VERSION, Header, ItemLine, Key, Kind,
-    NicknameLine, VersionLine,
+    AgainLine, ContentLine, EndLine, FORMAT, FORMAT_VERSION, Header, Key, Kind, NicknameLine,
+    VersionLine,
 };
 use super::incoming::{Entry, Incoming, Member, pair};
 use super::lines::Lines;
 use super::{IsExcluded, Progress, Stage};
+use crate::Item;
 use base::error::Result;
 use base::object::item::partner;
 use base::object::{
@@ -290,7 +291,7 @@ impl<'a> Reader<'a> {
         let Some(mut open) = self.open.take() else {
             return Err(self.lines.malformed("is an item where none is due"));
         };
-        let ItemLine { text, hash, redacted } = self.line()?;
+        let Item { text, running_hash: hash, redacted } = self.line()?;
         self.check_hash(&hash)?;
         match &redacted {
             // Its running hash covers the original text, which the archive lacks.
