@@ -89,31 +89,24 @@ pub(super) fn writer_of(document: &Document) -> Option<&str> {
 /// The document of an object that has this version. `items`: their number and running hash.
 pub(super) fn object(put: &Put, items: (u64, Option<&Hash>)) -> Result<Document> {
     let mut document = envelope(&put.envelope)?;
-    let mut set = |name: &str, value: Value| document.insert(name.to_owned(), value);
-    set("content_hash", json!(put.content_hash));
-    set("payload", text_of(&put.fields)?.into());
-    if let Some(hash) = &put.source_hash {
-        set("source_hash", json!(hash));
-    }
-    if let Some((hash, _)) = &put.content {
-        set("content", content_id(hash).into());
-    }
-    if !put.additional.is_empty() {
-        let contents = put.additional.iter();
-        let contents = contents.map(|(name, (hash, _))| (name.clone(), content_id(hash).into()));
-        // Stored as text, because these names may be anything, unlike attribute names.
-        set("additional", text_of(&contents.collect::<Map<String, Value>>())?.into());
-    }
-    if let (count, Some(hash)) = items {
-        set("item_count", count.into());
-        set("items_hash", json!(hash));
-    }
-    if let Some(origin) = &put.origin {
-        set("origin", json!(origin));
-    }
-    if let Some(redacted) = &put.redacted {
-        set("redacted", json!(redacted));
-    }
+    let contents = put.additional.iter();
+    let contents = contents.map(|(name, (hash, _))| (name.clone(), content_id(hash).into()));
+    // Stored as text, because these names may be anything, unlike attribute names.
+    let additional = text_of(&contents.collect::<Map<String, Value>>())?;
+    let (count, items_hash) = items;
+    let attributes = [
+        ("content_hash", json!(put.content_hash)),
+        ("payload", text_of(&put.fields)?.into()),
+        ("source_hash", json!(put.source_hash)),
+        ("content", json!(put.content.as_ref().map(|(hash, _)| content_id(hash)))),
+        ("additional", json!((!put.additional.is_empty()).then_some(additional))),
+        ("item_count", json!(items_hash.map(|_| count))),
+        ("items_hash", json!(items_hash)),
+        ("origin", json!(put.origin)),
+        ("redacted", json!(put.redacted)),
+    ];
+    let present = attributes.into_iter().filter(|(_, value)| !value.is_null());
+    document.extend(present.map(|(name, value)| (name.to_owned(), value)));
     for (name, value) in put.fields.iter().filter(|(name, value)| is_asked(name, value)) {
         document.insert(format!("payload/{name}"), value.clone());
     }
