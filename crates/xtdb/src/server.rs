@@ -194,9 +194,7 @@ fn open(client: &Client) -> Result<(String, Tx)> {
 }
 
 fn marked(client: &Client) -> Result<Option<(String, Tx)>> {
-    let Some(mark) = client.entity(STORE, At::Latest, &Room::for_answers())? else {
-        return Ok(None);
-    };
+    let Some(mark) = client.latest(STORE)? else { return Ok(None) };
     let format: u64 = documents::field(&mark, "format")?;
     if format > FORMAT {
         let found =

@@ -170,6 +170,11 @@ impl Client {
         self.ask_long(&self.as_of(request, at), room, answers::entity)
     }
 
+    /// The document that an ID has now.
+    pub(crate) fn latest(&self, id: &str) -> Result<Option<Document>> {
+        self.entity(id, At::Latest, &Room::for_answers())
+    }
+
     /// The transaction that gave an entity its state; `None` if it never existed, or was evicted.
     pub(crate) fn entity_tx(&self, id: &str, at: At) -> Result<Option<EntityTx>> {
         let request = Request::get("entity-tx", Notation::Edn).with("eid", id);

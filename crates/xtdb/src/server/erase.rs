@@ -35,11 +35,7 @@ impl XtdbBackend {
             }
         }
         for hash in contents {
-            let found = self.client.entity(
-                &documents::content_id(hash),
-                At::Latest,
-                &Room::for_answers(),
-            )?;
+            let found = self.client.latest(&documents::content_id(hash))?;
             if !found.as_ref().is_some_and(documents::is_forgotten_content) {
                 evicted.push(documents::content_id(hash));
                 left.push(documents::forgotten_content(hash));

@@ -74,14 +74,8 @@ impl XtdbBackend {
     }
 
     pub(super) fn owner(&self, nickname: &Nickname) -> Result<Option<ObjectId>> {
-        match self.client.entity(
-            &documents::nickname_id(nickname),
-            At::Latest,
-            &Room::for_answers(),
-        )? {
-            Some(document) => documents::field(&document, "object").map(Some),
-            None => Ok(None),
-        }
+        let named = self.client.latest(&documents::nickname_id(nickname))?;
+        named.map(|document| documents::field(&document, "object")).transpose()
     }
 
     pub(super) fn nicknames_of(&self, id: &ObjectId) -> Result<Vec<Nickname>> {

@@ -250,7 +250,7 @@ impl<'b> Planner<'b> {
             return Ok(hash.clone());
         }
         let item = documents::item_id(id, position);
-        let document = self.backend.client.entity(&item, At::Latest, &Room::for_answers())?;
+        let document = self.backend.client.latest(&item)?;
         let gone = || Error::XtdbDocument { id: item.clone(), problem: "is gone".to_owned() };
         Ok(documents::read_item(&document.ok_or_else(gone)?)?.1.running_hash)
     }
@@ -318,7 +318,7 @@ impl<'b> Planner<'b> {
             return Ok(known.clone());
         }
         let id = documents::nickname_id(nickname);
-        let found = self.backend.client.entity(&id, At::Latest, &Room::for_answers())?;
+        let found = self.backend.client.latest(&id)?;
         self.nicknames.insert(nickname.as_str().to_owned(), found.clone());
         Ok(found)
     }

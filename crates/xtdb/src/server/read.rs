@@ -269,7 +269,7 @@ impl XtdbBackend {
         if let Some(text) = lock(&self.at_hand).texts.get(hash) {
             return Ok(Some(text.clone()));
         }
-        match self.client.entity(&documents::content_id(hash), At::Latest, &Room::for_answers())? {
+        match self.client.latest(&documents::content_id(hash))? {
             Some(document) => documents::optional(&document, "text"),
             None => Ok(None),
         }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::client::{At, Document, SubmitError, TxOp};
+use super::client::{Document, SubmitError, TxOp};
 use super::plan::{Planned, Planner, number};
 use super::{XtdbBackend, documents};
 use base::error::{Error, Result};
@@ -136,7 +136,7 @@ impl XtdbBackend {
     pub(super) fn submit(&self, writer: &mut Option<Document>, changes: &[TxOp]) -> Result<i64> {
         let id = documents::writer_id(&self.writer_id);
         if writer.is_none() {
-            *writer = self.client.entity(&id, At::Latest, &Room::for_answers())?;
+            *writer = self.client.latest(&id)?;
         }
         let step = match writer {
             Some(before) => documents::next_step(before)?,
