@@ -1,5 +1,5 @@
-//! The meaning of a field name. A new property derived from content needs a variant here, its name
-//! in `of`, and its column in `sqlite/query.rs`.
+//! The meaning of a field name. A new property derived from content needs a variant of
+//! [`QueryRoot`], and its column in `sqlite/query.rs`.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
