@@ -337,7 +337,7 @@ export interface ToolResultMessage extends MessageFields {
   /** Name of the tool. Default: the one that the call names. */
   toolName?: string;
   content: string | ContentBlock[];
-  /** Whether the tool failed. Default: false. */
+  /** Whether the tool failed. Default: what was reported of the call. */
   isError?: boolean;
 }
 

@@ -20,8 +20,8 @@ pub use kind::{
     shows_text_of_files,
 };
 pub use notice::{
-    ToldPart, before_notice, host_lines, missing_middles, tells_exit, tells_part, told_file,
-    told_part, within_ends, without_notice,
+    ToldPart, before_notice, host_lines, missing_middles, tells_exit, tells_part, told_exit,
+    told_file, told_part, within_ends, without_notice,
 };
 pub use numbered::has_line_numbers;
 pub use patch::Patched;

@@ -63,8 +63,8 @@ pub struct HostMessage {
     pub calls: Vec<HostToolCall>,
     /// Name of the tool that it is a result of.
     pub tool: Option<String>,
-    /// Whether the tool failed.
-    pub is_error: bool,
+    /// Whether the tool failed, if the host says so.
+    pub is_error: Option<bool>,
     /// The host's details of a tool result.
     pub details: Value,
     /// Texts of its text blocks.
@@ -126,7 +126,7 @@ impl HostMessage {
             content_span: fields.get(member).map(|content| span_within(&raw, content.get())),
             key: MessageKey { role, timestamp: value("timestamp").as_i64(), calls: Vec::new() },
             tool: text("toolName"),
-            is_error: value("isError") == Value::Bool(true),
+            is_error: value("isError").as_bool(),
             details: value("details"),
             beside: BESIDE
                 .into_iter()
@@ -175,6 +175,11 @@ impl HostMessage {
             },
             None => message,
         }
+    }
+
+    /// Whether the host says that the tool failed.
+    pub fn has_failed(&self) -> bool {
+        self.is_error == Some(true)
     }
 
     /// SHA-256 of the JSON as the host gave it.

@@ -42,7 +42,7 @@ impl HostMessage {
         if let Some(tool) = &self.tool {
             message.insert("toolCallId".into(), json!(self.key.calls.first()));
             message.insert("toolName".into(), json!(tool));
-            message.insert("isError".into(), json!(self.is_error));
+            message.extend(self.is_error.map(|failed| ("isError".to_owned(), json!(failed))));
         }
         if let Some(time) = self.key.timestamp {
             message.insert("timestamp".into(), json!(time));

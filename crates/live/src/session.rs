@@ -184,6 +184,7 @@ impl LiveSession {
     /// Takes in the effects of a finished tool call: files read, edited, written, found. They are
     /// stored when it returns.
     pub fn record_tool_call(&mut self, finished: &FinishedToolCall) -> Result<()> {
+        self.workspace.ended(&finished.call, finished.is_error);
         if !finished.may_touch_files() {
             return Ok(());
         }

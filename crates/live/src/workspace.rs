@@ -59,7 +59,7 @@ pub(super) struct Workspace {
     tracked: Option<Tracked>,
     /// Files that may have changed and were not checked yet.
     pending: Pending,
-    /// Files that calls met, until the results of the calls come in.
+    /// What was reported of calls, until their results come in.
     met: Met,
     /// What stood beside known files at the last look.
     stood: Stood,

@@ -113,7 +113,7 @@ impl Facts {
         self.calls.unknown_files += u64::from(known == Known::NotAFile);
         self.calls.possible_changes += u64::from(known == Known::NotOthers && stands);
         let HostToolCall { id, tool, args } = call;
-        let (is_error, text) = (message.is_error, message.text().into_owned());
+        let (is_error, text) = (message.has_failed(), message.text().into_owned());
         live.record_tool_call(&FinishedToolCall { call: id, tool, args, is_error, text })
     }
 
@@ -155,12 +155,12 @@ impl Facts {
                 self.tree.become_folder(&snapshot)?;
                 return Ok(Known::Yes);
             }
-            if let Some(line) = asked.command().filter(|_| !message.is_error) {
+            if let Some(line) = asked.command().filter(|_| !message.has_failed()) {
                 self.rename(&line, asked);
             }
             return Ok(Known::NotOthers);
         }
-        let touches = if message.is_error { Vec::new() } else { asked.touches() };
+        let touches = if message.has_failed() { Vec::new() } else { asked.touches() };
         let mut known = Known::Yes;
         for touch in touches {
             let is_known = match touch.access {
@@ -268,7 +268,7 @@ impl Facts {
 /// transcript's.
 fn answers_alike(live: &mut LiveSession, call: &HostToolCall, message: &HostMessage) -> bool {
     let tool = Tool::ALL.into_iter().find(|tool| tool.name() == call.tool);
-    let Some(tool) = tool.filter(|_| !message.is_error) else { return true };
+    let Some(tool) = tool.filter(|_| !message.has_failed()) else { return true };
     tool.repeat(live, &call.id, &call.args).is_ok_and(|answer| answer.text == message.text())
 }
 

@@ -39,11 +39,18 @@ static PARTS: LazyLock<RegexSet> = LazyLock::new(|| {
 static CUT: LazyLock<Regex> =
     LazyLock::new(|| pattern("(?i)…[0-9]+ (chars|tokens|lines|bytes) truncated…"));
 
-/// A line with an exit code, or with nothing but the circumstances of a run.
-static EXITS: LazyLock<RegexSet> = LazyLock::new(|| {
+/// A line with an exit code.
+static EXIT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^[<(\[]*(?:(?:command|process) exited with code|exited with exit code|shellid: \S+ completed with exit code|exit code|exit status)[: ]*(-?[0-9]+)[>)\].]*$",
+    )
+});
+
+/// A line with nothing but the circumstances of a run.
+static RUNS: LazyLock<RegexSet> = LazyLock::new(|| {
     set(&[
-        r"^[<(\[]*((command|process) exited with code|exited with exit code|exit code|exit status)[: ]*-?[0-9]+[>)\].]*$",
         r"^wall time:? [0-9]|^chunk id: |^output:$",
+        r"^(signal|background pids): (\(none\)|[0-9, ]+)$|^process group pgid: [0-9]+$|^</untrusted_context>$",
     ])
 });
 
@@ -85,7 +92,20 @@ pub fn tells_part(line: &str) -> bool {
 
 /// Whether a host gives an exit code by a line, or the circumstances of a run.
 pub fn tells_exit(line: &str) -> bool {
-    EXITS.is_match(line.trim())
+    let line = line.trim();
+    EXIT.is_match(line) || RUNS.is_match(line)
+}
+
+/// The exit code that a host gives in the last or the first lines of an output, and whether by a
+/// line that programs do not print, as Copilot CLI and OpenClaw do.
+pub fn told_exit(text: &str) -> Option<(i64, bool)> {
+    let code = |line: &str| {
+        let is_marked = line.starts_with('<') || line.starts_with("(Command exited");
+        EXIT.captures(line)?[1].parse().ok().map(|code| (code, is_marked))
+    };
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let at_end = lines().rev().take_while(|line| tells_exit(line)).find_map(code);
+    at_end.or_else(|| lines().take_while(|line| tells_exit(line)).find_map(code))
 }
 
 /// The indexes of the lines of an output that a host wrote about it, and of the blank lines between
@@ -277,6 +297,9 @@ mod tests {
         for line in [
             "Command exited with code 101",
             "<exited with exit code 0>",
+            "<shellId: 51 completed with exit code 128>",
+            "Process Group PGID: 13600",
+            "Signal: 0",
             "Exit code: 2",
             "Wall time: 0.2 seconds",
         ] {

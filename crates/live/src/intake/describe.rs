@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use base::harness::{Call, command_line};
+use base::harness::{Call, ToolKind, command_line, told_exit};
 use context::deeds::{brief, brief_of_change, brief_of_inner};
 use context::forms::shortened;
 use context::host::{HostMessage, HostToolCall};
@@ -41,10 +41,9 @@ pub(super) fn describe(message: &HostMessage, fact: ResultFact, can_show: bool) 
     let has_text = !message.texts.is_empty();
     // A placeholder says nothing of the text.
     let text = if message.withheld.is_some() { Cow::Borrowed("") } else { message.text() };
-    let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let exit = exit_code(&fact.tool, last, message);
+    let exit = exit_code(&fact.tool, &text, message);
     ResultFact {
-        ok: !message.is_error && exit.is_none_or(|code| code == 0),
+        ok: !message.has_failed() && exit.is_none_or(|code| code == 0),
         exit,
         lines: text.split('\n').count() as u64,
         ends_line: text.ends_with('\n'),
@@ -62,16 +61,23 @@ pub(super) fn blank_fact(tool: &str, request: RequestKey) -> ResultFact {
 }
 
 /// Exit code of a shell command, if the host gives it: in the details, as OpenClaw does, and Pi of a
-/// person's command, or in the last line of a failed command. OpenClaw does not report a
-/// command with an exit code other than 0 as an error.
-fn exit_code(tool: &str, last_line: &str, message: &HostMessage) -> Option<i64> {
-    let named = |line: &str| line.strip_prefix("Command exited with code ")?.trim().parse().ok();
-    let told = || message.details.get("exitCode").and_then(Value::as_i64);
-    match tool {
-        "bash" if !message.is_error => Some(0),
-        "bash" => told().or_else(|| named(last_line)),
-        "exec" => told().or_else(|| named(last_line.strip_prefix('(')?.strip_suffix(')')?)),
-        _ => None,
+/// person's command, or in a line of its own. OpenClaw and others do not report a command with an
+/// exit code other than 0 as an error.
+fn exit_code(tool: &str, text: &str, message: &HostMessage) -> Option<i64> {
+    if !matches!(Call::new(tool, &Value::Null).kind(), ToolKind::Shell(_)) {
+        return None;
+    }
+    // What a program printed may look like such a line where the host says that nothing failed.
+    let is_fine = message.is_error == Some(false);
+    let told = || told_exit(text).filter(|(_, is_marked)| *is_marked || !is_fine);
+    let code = message.details.get("exitCode").and_then(Value::as_i64);
+    let code = code.or_else(|| told().map(|(code, _)| code));
+    match code {
+        // The host did not wait for the end of what it ran, or could not.
+        Some(0) if message.has_failed() => None,
+        // Pi reports each command with another exit code as an error.
+        None if tool == "bash" && is_fine => Some(0),
+        code => code,
     }
 }
 
@@ -90,8 +96,13 @@ mod tests {
     use context::tokens::Counter;
 
     /// Whether a call succeeded, and its exit code.
-    fn ended(tool: &str, text: &str, is_error: bool, details: &Value) -> (bool, Option<i64>) {
-        let message = serde_json::json!({ "role": "toolResult", "toolCallId": "c", "toolName": tool, "isError": is_error,
+    fn ended(
+        tool: &str,
+        text: &str,
+        is_error: impl Into<Option<bool>>,
+        details: &Value,
+    ) -> (bool, Option<i64>) {
+        let message = serde_json::json!({ "role": "toolResult", "toolCallId": "c", "toolName": tool, "isError": is_error.into(),
             "content": [{ "type": "text", "text": text }], "details": details });
         let message = HostMessage::parse(message.to_string(), Counter::default());
         let fact = describe(&message, blank_fact(tool, RequestKey::of("x")), true);
@@ -124,8 +135,34 @@ mod tests {
                 (true, None),
             ),
             ("read", noted, false, &exit(3.into()), (true, None)),
+            ("bash", "a", false, &exit(3.into()), (false, Some(3))),
+            ("shell", "a", false, &exit(3.into()), (false, Some(3))),
+            ("shell", failed, false, &none, (true, None)),
+            ("bash", "a", true, &exit(0.into()), (false, None)),
+            (
+                "bash",
+                "a\n<shellId: 51 completed with exit code 128>",
+                false,
+                &none,
+                (false, Some(128)),
+            ),
         ] {
             assert_eq!(ended(tool, text, is_error, details), expected, "{tool} {text:?} {details}");
+        }
+    }
+    #[test]
+    fn a_result_without_a_flag_is_what_its_text_says() {
+        let gemini =
+            "Output: a\nExit Code: 1\nSignal: 0\nBackground PIDs: (none)\nProcess Group PGID: 270";
+        for (tool, text, expected) in [
+            ("bash", "a\n\nCommand exited with code 3", (false, Some(3))),
+            ("run_shell_command", gemini, (false, Some(1))),
+            ("shell", "Exit code: 2\nWall time: 0.2 seconds\nOutput:\na", (false, Some(2))),
+            ("Bash", "Exit code 1\na", (false, Some(1))),
+            ("bash", "<exited with exit code 0>", (true, Some(0))),
+            ("bash", "a", (true, None)),
+        ] {
+            assert_eq!(ended(tool, text, None, &Value::Null), expected, "{tool} {text:?}");
         }
     }
 }

@@ -13,7 +13,7 @@ impl Ingest<'_> {
     /// Records that an edit failed whose lines had left. `at`: position of its result.
     pub(super) fn note_failed_edit(&mut self, at: u64, call: &HostToolCall, message: &HostMessage) {
         let asked = Call::new(&call.tool, &call.args);
-        let (ToolKind::Edit, true, Some(path)) = (asked.kind(), message.is_error, asked.path())
+        let (ToolKind::Edit, true, Some(path)) = (asked.kind(), message.has_failed(), asked.path())
         else {
             return;
         };

@@ -65,7 +65,7 @@ impl Ingest<'_> {
     /// where a command failed. A program can print such words too, and must not reach with them
     /// what its sandbox or a confined session keeps from it.
     fn may_tell_file(&self, call: Call<'_>, message: &HostMessage) -> bool {
-        message.is_error
+        message.has_failed()
             && matches!(call.kind(), ToolKind::Shell(_))
             && self.workspace.disk.is_here()
             && !self.journal.state().is_confined()

@@ -172,7 +172,7 @@ impl Ingest<'_> {
         let own = (Shows::Own, None);
         // Text next to an image is about the image.
         let is_text = message.images == 0 && !message.has_other_blocks;
-        if message.is_error || !message.is_readable || !is_text {
+        if message.has_failed() || !message.is_readable || !is_text {
             return Ok(own);
         }
         let asked = Call::new(&call.tool, &call.args);

@@ -99,13 +99,14 @@ impl LiveSession {
     }
 
     /// Ensures that nothing below sees text that must not be stored, nor our words in place of
-    /// stored text.
+    /// stored text, and that results say what was reported of their calls.
     pub(super) fn restore_and_withhold(
         &self,
         skip: usize,
         messages: &mut [HostMessage],
     ) -> Result<()> {
         restore_wholes(&self.journal, messages)?;
+        self.workspace.say_ends(messages);
         self.withhold(skip, messages)
     }
 

@@ -62,7 +62,7 @@ impl LiveSession {
             call: message.key.calls.first().cloned().unwrap_or_default(),
             tool: message.tool.clone().unwrap_or_default(),
             args,
-            is_error: message.is_error,
+            is_error: message.has_failed(),
             text: message.text().into_owned(),
         })?;
         messages.push(message);

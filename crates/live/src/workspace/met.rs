@@ -1,5 +1,5 @@
-//! The files that finished calls met, until the results come in and the calls' objects list them.
-//! Must not look at files.
+//! What was reported of finished calls, until the results come in: the files that they met, which
+//! the calls' objects list, and whether they failed. Must not look at files.
 
 use std::collections::HashMap;
 
@@ -7,12 +7,15 @@ use serde_json::{Value, json};
 
 use super::Workspace;
 use base::object::ObjectId;
+use context::host::HostMessage;
 use session::{Cause, Shows};
 
 /// The files by the provider's ID of the call, each with how the call met it.
 #[derive(Debug, Default)]
 pub(super) struct Met {
     by_call: HashMap<String, Vec<(ObjectId, Cause)>>,
+    /// Whether a call failed.
+    failed: HashMap<String, bool>,
 }
 
 impl Met {
@@ -27,10 +30,24 @@ impl Met {
     /// Call after a request has gone out: it contains the results of all finished calls.
     pub(super) fn clear(&mut self) {
         self.by_call.clear();
+        self.failed.clear();
     }
 }
 
 impl Workspace {
+    /// Takes whether a finished call failed.
+    pub(crate) fn ended(&mut self, call: &str, is_error: bool) {
+        self.met.failed.insert(call.to_owned(), is_error);
+    }
+
+    /// Fills in whether calls failed where their results do not say so.
+    pub(crate) fn say_ends(&self, messages: &mut [HostMessage]) {
+        for message in messages.iter_mut().filter(|message| message.key.role == "toolResult") {
+            let told = || self.met.failed.get(message.key.calls.first()?).copied();
+            message.is_error = message.is_error.or_else(told);
+        }
+    }
+
     /// The field `file_refs` of a call: each file that its result shows, or that it read, changed
     /// or named, as `{ id, met }`; `met` is `read`, `edited`, `written` or `found`.
     pub(crate) fn file_refs(&self, call: &str, shows: &Shows) -> Vec<Value> {

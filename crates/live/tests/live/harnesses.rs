@@ -144,3 +144,22 @@ fn lines_of_ours_are_kept_out_of_files_whatever_the_tool() {
         assert!(host.live.check_write(tool, &args).unwrap().is_some(), "{tool} {mark}");
     }
 }
+
+#[test]
+fn a_result_without_a_flag_failed_if_that_was_reported() {
+    let mut host = Host::new(Settings::default());
+    host.user("go");
+    for (is_error, text, expected) in [
+        (true, "the disk is full", (false, None)),
+        (false, "deployed", (true, Some(0))),
+        (true, "a\n\nCommand exited with code 3", (false, Some(3))),
+    ] {
+        let args = json!({ "command": "make deploy" });
+        let id = host.call("bash", &args);
+        host.finished(&id, "bash", &args, text, is_error);
+        host.push(json!({ "role": "toolResult", "toolCallId": id, "content": text }));
+        host.send();
+        let fact = host.live.state().fact_of(&ObjectId::new(id)).unwrap();
+        assert_eq!((fact.ok, fact.exit), expected, "{text}");
+    }
+}
