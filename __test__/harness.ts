@@ -37,6 +37,8 @@ export class Harness {
   /** Every request as the model got it. */
   readonly requests: ChatMessage[][] = [];
   readonly tools = new Map<string, ExtensionTool>();
+  /** What the person was told. */
+  readonly warnings = new Set<string>();
   beforeCall = async (messages: ChatMessage[]): Promise<ChatMessage[]> => messages;
   /** Why a tool must not run, or null. */
   beforeTool = async (_name: string, _args: Record<string, unknown>): Promise<string | null> => null;
@@ -67,9 +69,16 @@ export class Harness {
     }
   }
 
+  /** Tells the person something that was not said before. */
+  warnOnce(text: string): void {
+    this.warnings.add(text);
+  }
+
   private async call(name: string, args: Record<string, unknown>): Promise<void> {
     const id = `call_${this.messages.length}`;
-    const tool_calls = [{ id, function: { name, arguments: JSON.stringify(args) } }];
+    // Many servers send an empty text where there are no arguments.
+    const json = Object.keys(args).length === 0 ? "" : JSON.stringify(args);
+    const tool_calls = [{ id, function: { name, arguments: json } }];
     this.push({ role: "assistant", content: null, tool_calls });
     const refused = await this.beforeTool(name, args);
     const { text, failed } = refused === null ? await this.run(id, name, args) : { text: refused, failed: true };
@@ -96,6 +105,9 @@ export class Harness {
         writeFileSync(file, String(args.text));
         return "saved";
       case "run_command":
+        if (args.fails) {
+          throw String(args.output);
+        }
         return String(args.output);
       default:
         throw new Error(`there is no tool ${name}`);
