@@ -6,6 +6,7 @@
 use serde::Serialize;
 
 use super::excerpt::{self, NamedLines};
+use super::forms::turns_phrase;
 use base::object::{Handle, quote};
 use session::{LineRange, Numbering, Piece, join_pieces};
 
@@ -16,6 +17,8 @@ const MOST_IN_VAIN: u32 = 3;
 /// Most characters of the person's words in a summary, and most characters of one message.
 const SAID_CHARS: usize = 16_000;
 const MESSAGE_CHARS: usize = 4_000;
+/// Characters that must be left for one more message.
+const LEAST_SAID_CHARS: usize = 200;
 /// Most characters of deeds in a summary.
 const DEEDS_CHARS: usize = 4_000;
 
@@ -130,8 +133,8 @@ pub fn is_ours(summary: &str) -> bool {
     summary.starts_with(OPENING)
 }
 
-/// A summary that no model wrote: where to find what left, what was done, and the newest of what
-/// the person wrote.
+/// A summary that no model wrote: where to find what left, what was done, and what the person
+/// wrote, the first and the newest of it where that is much.
 ///
 /// `window`: tokens of the model's window. A small window gets a short summary.
 pub fn summary(leaves: &Leaves, window: Option<u64>) -> String {
@@ -160,7 +163,7 @@ fn told(opening: &str, leaves: &Leaves, window: Option<u64>) -> String {
         let deeds = beginning(&leaves.deeds.join(", "), DEEDS_CHARS.min(most / 4));
         parts.push(format!("What was done: {deeds}"));
     }
-    let said = newest_said(&leaves.said, SAID_CHARS.min(most));
+    let said = said_lines(&leaves.said, SAID_CHARS.min(most));
     if !said.is_empty() {
         parts.push(format!("What the user wrote, oldest first:\n{}", said.join("\n")));
     }
@@ -170,21 +173,32 @@ fn told(opening: &str, leaves: &Leaves, window: Option<u64>) -> String {
     parts.join("\n\n")
 }
 
-/// As many of the newest messages as fit, in order.
-fn newest_said(said: &[Said], most: usize) -> Vec<String> {
-    let mut left = most;
-    let mut shown: Vec<String> = Vec::new();
-    for said in said.iter().rev() {
-        let text = both_ends(said, MESSAGE_CHARS.min(most));
-        let characters = text.chars().count();
-        if characters > left {
+/// What the person wrote, in order. Where it is too much, the first message, which sets the task,
+/// and the newest ones, of which the older get less; a line names the turns of those in between.
+fn said_lines(said: &[Said], most: usize) -> Vec<String> {
+    let line = |said: &Said, text: &str| format!("turn {}: {text}", said.turn.max(1));
+    let size = |text: &String| text.chars().count();
+    let whole = said.iter().map(|said| both_ends(said, MESSAGE_CHARS.min(most)));
+    let whole: Vec<String> = whole.collect();
+    let Some((first, later)) = said.split_first() else { return Vec::new() };
+    if whole.iter().map(size).sum::<usize>() <= most {
+        return said.iter().zip(&whole).map(|(said, text)| line(said, text)).collect();
+    }
+    let task = both_ends(first, MESSAGE_CHARS.min(most / 4));
+    let mut left = most.saturating_sub(size(&task));
+    let mut newest = Vec::new();
+    for said in later.iter().rev() {
+        let text = both_ends(said, MESSAGE_CHARS.min(left / 2));
+        if left < LEAST_SAID_CHARS || size(&text) > left {
             break;
         }
-        left -= characters;
-        shown.push(format!("turn {}: {text}", said.turn.max(1)));
+        left -= size(&text);
+        newest.push(line(said, &text));
     }
-    shown.reverse();
-    shown
+    let missing = &later[..later.len() - newest.len()];
+    let missing = missing.first().zip(missing.last());
+    let missing = missing.map(|(from, to)| format!("… {} …", turns_phrase((from.turn, to.turn))));
+    [line(first, &task)].into_iter().chain(missing).chain(newest.into_iter().rev()).collect()
 }
 
 /// What somebody said, if long its beginning and its end, where what is asked for often stands;
@@ -256,12 +270,17 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_has_the_newest_of_what_was_said() {
+    fn a_summary_has_the_task_and_the_newest_of_what_was_said() {
         let said = |turn, text: String| Said { turn, text, place: (handle("s1"), 9) };
         let said = vec![
-            said(1, "a".repeat(3_000)),
-            said(2, format!("{}z", "b".repeat(9_000))),
-            said(3, "third".to_owned()),
+            said(1, "the task".to_owned()),
+            said(2, "a".repeat(9_000)),
+            said(3, "a".repeat(9_000)),
+            said(4, "a".repeat(9_000)),
+            said(5, "a".repeat(9_000)),
+            said(6, "a".repeat(9_000)),
+            said(7, format!("{}z", "b".repeat(9_000))),
+            said(8, "last".to_owned()),
         ];
         let segments = vec!["[s1] turns 1-3 in full · 9 messages".to_owned()];
         let leaves = Leaves {
@@ -277,11 +296,16 @@ mod tests {
         assert!(text.contains("\n[s1] turns 1-3 in full · 9 messages\n"), "{text}");
         assert!(text.contains("\n\nThe summary of what came before them:\nbefore\n\n"), "{text}");
         assert!(text.contains("\n\nWhat was done: make ok\n\n"), "{text}");
-        let (head, tail) = ("b".repeat(2_000), format!("{}z", "b".repeat(1_999)));
-        let cut = "… 5,001 characters between (s1:10:2001-7001) …";
-        let expected = format!("turn 2: {head} {cut} {tail}\nturn 3: third");
-        assert!(text.ends_with(&expected), "{text}");
-        assert!(!text.contains("turn 1:"), "no room");
+        let starts =
+            "\n\nWhat the user wrote, oldest first:\nturn 1: the task\n… turns 2-3 …\nturn 4: aaa";
+        assert!(text.contains(starts), "{text}");
+        let (head, tail) = ("b".repeat(1_022), format!("{}z", "b".repeat(1_021)));
+        let cut = "… 6,957 characters between (s1:10:1023-7979) …";
+        assert!(text.ends_with(&format!("\nturn 7: {head} {cut} {tail}\nturn 8: last")), "{text}");
+        assert!(text.chars().count() < 5_000, "{text}");
+        // Where all have room, each stands.
+        let all = summary(&leaves, None);
+        assert!(!all.contains("turns 2-3 …"), "{all}");
     }
 
     fn handle(name: &str) -> Handle {
