@@ -46,6 +46,16 @@ impl Tools<'_> {
         let Some(text) = if_found(self.journal.text(object, &known))? else {
             return Ok(Err(format!("[{handle}] {name} · {}", self.no_output(object)?)));
         };
+        let images = self.journal.images(object, &known)?.len() as u64;
+        if text.is_empty() && (images == 0 || !self.options.images_leave()) {
+            let is_text = self.journal.state().fact_of(object).is_some_and(|fact| fact.is_output);
+            let why = match images {
+                0 if is_text => "it is empty".to_owned(),
+                0 => "it is of another type".to_owned(),
+                images => forms::count(images, "image"),
+            };
+            return Ok(Err(format!("[{handle}] {name} · no text: {why}")));
+        }
         let (text, part) = match self.part_of(object, version)? {
             Some(part) => (before_notice(&text).into(), Some(part)),
             None => (text, None),

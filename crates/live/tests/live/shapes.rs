@@ -268,8 +268,16 @@ fn steps_of_any_shape_fold_unless_an_image_would_be_lost() {
 }
 
 #[test]
-fn a_result_without_any_content_is_one_without_text() {
-    for content in [json!([]), json!(""), Value::Null] {
+fn a_result_without_text_says_why_when_activated() {
+    let image = json!({ "type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png" });
+    for (content, why) in [
+        (json!([]), "it is empty"),
+        (json!(""), "it is empty"),
+        (Value::Null, "it is empty"),
+        (json!([{ "type": "json", "json": { "number": 4711 } }]), "it is of another type"),
+        (json!({ "number": 4711 }), "it is of another type"),
+        (json!([image]), "1 image"),
+    ] {
         let mut host = folded(0, "found");
         let id = host.call("look_up", &json!({ "n": "none" }));
         host.push_result(&id, "look_up", &content, false);
@@ -279,7 +287,7 @@ fn a_result_without_any_content_is_one_without_text() {
         host.send();
         let handle = host.live.state().handle(&ObjectId::new(id)).unwrap();
         let answer = activate(&mut host, &handle.to_string());
-        assert_eq!(answer, format!("[{handle}] look_up · line 1 of 1\n"));
+        assert_eq!(answer, format!("[{handle}] look_up · no text: {why}"));
     }
 }
 
