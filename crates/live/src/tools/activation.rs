@@ -378,7 +378,7 @@ impl Tools<'_> {
         let mut name = quote::name(&path).into_owned();
         let mut wanted = latest.clone();
         if version != VersionSelector::Latest {
-            wanted = self.journal.store.select(object, version)?.content_hash;
+            wanted = self.version_named(object, version)?;
             if wanted != latest {
                 name.push_str(&forms::earlier_version(version));
             }
@@ -431,6 +431,31 @@ impl Tools<'_> {
                 Some((object.clone(), *range, version.clone()))
             }
             _ => None,
+        }
+    }
+
+    /// The version of an object that a name selects.
+    ///
+    /// # Errors
+    /// `UNKNOWN_NAME` with the latest and the earliest version if there is no such one.
+    pub(super) fn version_named(
+        &self,
+        object: &ObjectId,
+        version: VersionSelector,
+    ) -> Result<Hash> {
+        let store = &self.journal.store;
+        match store.select(object, version) {
+            Ok(found) => Ok(found.content_hash),
+            Err(Error::NotFound { .. }) => {
+                let label = self.label(object);
+                let earlier = u32::try_from(store.lineage(object)?.len().saturating_sub(1))
+                    .unwrap_or(u32::MAX);
+                let earliest = (earlier > 0).then_some(VersionSelector::Back(earlier));
+                let near = [VersionSelector::Latest].into_iter().chain(earliest);
+                let near = near.map(|version| format!("{label}{version}")).collect();
+                Err(Error::UnknownName { name: format!("{label}{version}"), near })
+            }
+            Err(error) => Err(error),
         }
     }
 

@@ -38,7 +38,7 @@ impl Tools<'_> {
             name.push_str(&self.fuller_version(object, &known)?);
         } else {
             let latest = known;
-            known = self.journal.store.select(object, version)?.content_hash;
+            known = self.version_named(object, version)?;
             if known != latest {
                 name.push_str(&forms::earlier_version(version));
             }

@@ -49,7 +49,7 @@ impl Tools<'_> {
         let mut name = forms::turns_phrase(turns);
         if version != VersionSelector::Latest {
             let latest = known;
-            known = self.journal.store.select(&object, version)?.content_hash;
+            known = self.version_named(&object, version)?;
             if known != latest {
                 name.push_str(&forms::earlier_version(version));
             }

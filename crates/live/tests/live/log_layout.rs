@@ -304,7 +304,9 @@ fn a_requested_toolcall_version_is_never_substituted() {
     let earlier = "[t1] bash (version @-1, not the latest) · line 1 of 1\nfirst";
     assert_eq!(activate(&mut host, "t1@-1"), earlier);
     assert_eq!(activate(&mut host, "t1"), "[t1] bash · line 1 of 1\nsecond");
-    assert!(activate(&mut host, "t1@-9").contains("has no version 9 before the latest"));
+    let refusal = "nothing is named `t1@-9`; near it: `t1`, `t1@-1`";
+    assert_eq!(activate(&mut host, "t1@-9"), refusal);
+    assert_eq!(activate(&mut host, "f1@-1"), "nothing is named `f1@-1`; near it: `f1`");
     let refusal = "`name` asks for a version of t2, which shows lines of f1: name a version of f1";
     assert_eq!(activate(&mut host, "t2@-1"), refusal);
     host.send();
