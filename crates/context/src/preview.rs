@@ -109,6 +109,7 @@ impl<'a> Examined<'a> {
         let kept = if is_data { vec![true; lines.len()] } else { kept.clone() };
         let mut plan = Plan { lines, reports, kept, chars };
         plan.fill(output, room);
+        plan.shows_something(room.all);
         let pieces = plan.pieces(output.standing);
         if is_list(output.kind) { with_total(pieces, output.lines) } else { pieces }
     }

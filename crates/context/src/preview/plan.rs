@@ -117,6 +117,18 @@ impl Plan<'_> {
         self.close_gaps();
     }
 
+    /// Where no line fits, shows what the room has of the first one.
+    pub(super) fn shows_something(&mut self, room: usize) {
+        let mut shown = self.lines.iter().zip(&self.kept);
+        let first = self.lines.iter().position(|line| !line.trim().is_empty());
+        if let Some(first) = first.filter(|_| room > 2 * BETWEEN_CHARS)
+            && !shown.any(|(line, kept)| *kept && !line.is_empty())
+        {
+            self.chars = self.chars.min(room - BETWEEN_CHARS);
+            self.kept[first] = true;
+        }
+    }
+
     /// Shows the first and the last line that say something, whatever takes the rest of the room:
     /// a reader must see where an output begins and ends.
     fn ends(&mut self, allowed: usize) {

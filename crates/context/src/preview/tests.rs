@@ -29,6 +29,18 @@ fn shown(kind: ToolKind, text: &str, said: &str, limit: u64) -> String {
     excerpt::render(text, &pieces, named, &|_, _, _| None).unwrap()
 }
 
+#[test]
+fn a_line_for_which_there_is_no_room_shows_its_ends() {
+    let line = format!(r#"{{"status":"error",{}"end":true}}"#, r#""item":1234,"#.repeat(900));
+    for text in [line.clone(), format!("{line}\n"), format!("\n{line}\n{line}")] {
+        let shown = shown(ToolKind::Shell(ShellKind::Other), &text, "", 100);
+        assert!(shown.trim_start().starts_with(r#"{"status":"error","item":"#), "{shown}");
+        assert!(shown.contains(r#","end":true}"#), "{shown}");
+        assert!(shown.contains(" characters between (t17:"), "{shown}");
+        assert!(tokens::count(&shown) < 200, "{shown}");
+    }
+}
+
 fn is_shown(pieces: &[Piece], at: usize) -> bool {
     let shown = |piece: &&Piece| matches!(piece, Piece::Shown { .. });
     pieces.iter().filter(shown).any(|piece| indexes(piece.lines()).contains(&at))
