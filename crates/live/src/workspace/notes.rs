@@ -155,10 +155,10 @@ pub(crate) fn describe_change(
     let is_by_other = old != new
         && before.is_none()
         && is_by_another_session(journal, file, &told.version, now, &mut budget.events);
-    let moved = LineMap::between(&old, &new);
-    let (note, cuts_lines) = shown.text_note((&old, &new), &moved, is_by_other, (detail, budget));
+    let differing = Difference::between(&old, &new);
+    let (note, cuts_lines) = shown.text_note(&differing, is_by_other, (detail, budget));
     (change.note, change.cuts_lines) = (Some(note), cuts_lines);
-    let ((added, removed), handle) = (moved.added_removed(), handle.to_string());
+    let ((added, removed), handle) = (differing.added_removed, handle.to_string());
     change.notices.push(Notice::FileChanged { handle, path: path.clone(), added, removed });
     Ok(change)
 }
@@ -200,6 +200,26 @@ fn bytes_note(
     }))
 }
 
+/// How the text of a file changed.
+struct Difference {
+    /// The unified diff; `None` if too many lines differ.
+    unified: Option<String>,
+    /// Lines that the diff adds and removes.
+    added_removed: (u64, u64),
+}
+
+impl Difference {
+    fn between(old: &str, new: &str) -> Self {
+        let moved = LineMap::between(old, new);
+        if moved.is_coarse() {
+            return Self { unified: None, added_removed: moved.added_removed() };
+        }
+        let unified = unified_diff(old, new, 2);
+        let of = |sign: char| unified.lines().filter(|line| line.starts_with(sign)).count() as u64;
+        Self { added_removed: (of('+'), of('-')), unified: Some(unified) }
+    }
+}
+
 /// How the model knows a file.
 struct Shown {
     handle: Handle,
@@ -221,18 +241,17 @@ impl Shown {
         Some(Self { handle, path, over, before, seen })
     }
 
-    /// The note about a file whose text changed, and whether it shows a part of a line. `moved`: the
-    /// diff. Tokens of diff that are shown are taken from the budget.
+    /// The note about a file whose text changed, and whether it shows a part of a line. Tokens of
+    /// diff that are shown are taken from the budget.
     fn text_note(
         &self,
-        (old, new): (&str, &str),
-        moved: &LineMap,
+        differing: &Difference,
         is_by_other: bool,
         (detail, budget): (Detail, &mut NoteBudget),
     ) -> (String, bool) {
         let Self { handle, path, over, before, seen } = self;
-        let (handle, (added, removed)) = (*handle, moved.added_removed());
-        if old == new {
+        let (handle, (added, removed)) = (*handle, differing.added_removed);
+        if (added, removed) == (0, 0) {
             return (forms::back_line(handle, path, *seen), false);
         }
         let head = if let Some(before) = before {
@@ -240,15 +259,15 @@ impl Shown {
         } else {
             forms::changed_line(handle, path, *seen, is_by_other, (added, removed))
         };
-        let note = match detail {
-            Detail::LastLine => format!("{head}{}", forms::KEEPS_CHANGING),
-            Detail::Line => head,
-            Detail::Lines if budget.tokens < LEAST_TOKENS => head,
-            Detail::Lines if moved.is_coarse() => {
+        let note = match (detail, &differing.unified) {
+            (Detail::LastLine, _) => format!("{head}{}", forms::KEEPS_CHANGING),
+            (Detail::Line, _) => head,
+            (Detail::Lines, _) if budget.tokens < LEAST_TOKENS => head,
+            (Detail::Lines, None) => {
                 format!("{head}:\n{}", forms::more_changes_line(handle, added + removed))
             }
-            Detail::Lines => {
-                return with_difference(head + ":", handle, (old, new), &mut budget.tokens);
+            (Detail::Lines, Some(unified)) => {
+                return with_difference(head + ":", handle, unified, &mut budget.tokens);
             }
         };
         (note, false)
@@ -307,16 +326,15 @@ pub(super) fn seen_in(journal: &Journal, object: &ObjectId) -> Option<Handle> {
     state.handle(state.result(at)?.object.as_ref()?)
 }
 
-/// The first line of a note, then the unified diff of two texts within the limits of a note, and
-/// whether it shows a part of a new line.
+/// The first line of a note, then a unified diff within the limits of a note, and whether it shows
+/// a part of a new line.
 fn with_difference(
     head: String,
     handle: Handle,
-    (old, new): (&str, &str),
+    unified: &str,
     budget: &mut u64,
 ) -> (String, bool) {
-    let unified = unified_diff(old, new, 2);
-    let lines = difference(&unified, handle);
+    let lines = difference(unified, handle);
     let mut pairs = unified.lines().zip(&lines);
     let cuts_lines = pairs.any(|(line, shown)| line.starts_with('+') && line != shown);
     let mut shown = vec![head];

@@ -505,3 +505,30 @@ proptest! {
         prop_assert!(ledger <= worst, "by the ledger {ledger:.3}");
     }
 }
+
+/// The note on a file that the model read with one text and that has another now.
+fn note_of(old: &str, new: &str) -> String {
+    let mut host = Host::new(Settings::default());
+    host.user("watch it");
+    host.write_file("a.txt", old);
+    host.read("a.txt", None, None);
+    host.send();
+    host.write_file("a.txt", new);
+    let sent = step(&mut host, 0);
+    told(&sent, "a.txt").remove(0)
+}
+
+#[test]
+fn a_note_counts_what_its_difference_shows() {
+    for (old, new, counts) in [
+        ("one\ntwo\nthree", "one\ntwo\nthree\n", (1, 1)),
+        ("one\ntwo\nthree\n", "one\ntwo\nthree", (1, 1)),
+        ("one\ntwo\nthree", "one\ntwo\nthree\nfour\n", (2, 1)),
+        ("one\ntwo\n", "one\ntwo\nthree\n", (1, 0)),
+    ] {
+        let note = note_of(old, new);
+        let of = |sign: char| note.lines().filter(|line| line.starts_with(sign)).count();
+        assert_eq!((of('+'), of('-')), counts, "{note}");
+        assert!(note.contains(&format!("(+{} -{}):\n", counts.0, counts.1)), "{note}");
+    }
+}
