@@ -202,21 +202,37 @@ fn bytes_note(
 
 /// How the text of a file changed.
 struct Difference {
-    /// The unified diff; `None` if too many lines differ.
+    /// The unified diff, without line ends; `None` if too many lines differ.
     unified: Option<String>,
+    /// How its lines ended and end now, if in another way.
+    ends: Option<(&'static str, &'static str)>,
     /// Lines that the diff adds and removes.
     added_removed: (u64, u64),
 }
 
 impl Difference {
     fn between(old: &str, new: &str) -> Self {
-        let moved = LineMap::between(old, new);
+        let ends = line_ends(old).zip(line_ends(new));
+        let (was, is) = (old, new);
+        let (old, new) = (old.replace("\r\n", "\n"), new.replace("\r\n", "\n"));
+        let ends = ends.filter(|(from, to)| from != to || (old == new && was != is));
+        let moved = LineMap::between(&old, &new);
         if moved.is_coarse() {
-            return Self { unified: None, added_removed: moved.added_removed() };
+            return Self { unified: None, ends, added_removed: moved.added_removed() };
         }
-        let unified = unified_diff(old, new, 2);
+        let unified = unified_diff(&old, &new, 2);
         let of = |sign: char| unified.lines().filter(|line| line.starts_with(sign)).count() as u64;
-        Self { added_removed: (of('+'), of('-')), unified: Some(unified) }
+        Self { ends, added_removed: (of('+'), of('-')), unified: Some(unified) }
+    }
+}
+
+/// How the lines of a text end; `None` if it has one alone, without an end.
+fn line_ends(text: &str) -> Option<&'static str> {
+    match (text.matches("\r\n").count(), text.matches('\n').count()) {
+        (_, 0) => None,
+        (0, _) => Some("LF"),
+        (crlf, all) if crlf == all => Some("CRLF"),
+        _ => Some("CRLF and LF"),
     }
 }
 
@@ -251,7 +267,7 @@ impl Shown {
     ) -> (String, bool) {
         let Self { handle, path, over, before, seen } = self;
         let (handle, (added, removed)) = (*handle, differing.added_removed);
-        if (added, removed) == (0, 0) {
+        if (added, removed) == (0, 0) && differing.ends.is_none() {
             return (forms::back_line(handle, path, *seen), false);
         }
         let head = if let Some(before) = before {
@@ -259,15 +275,22 @@ impl Shown {
         } else {
             forms::changed_line(handle, path, *seen, is_by_other, (added, removed))
         };
+        let ends = differing.ends.map(|(from, to)| format!("\nline ends: {from} before, {to} now"));
+        let ends = ends.unwrap_or_default();
         let note = match (detail, &differing.unified) {
             (Detail::LastLine, _) => format!("{head}{}", forms::KEEPS_CHANGING),
             (Detail::Line, _) => head,
             (Detail::Lines, _) if budget.tokens < LEAST_TOKENS => head,
             (Detail::Lines, None) => {
-                format!("{head}:\n{}", forms::more_changes_line(handle, added + removed))
+                format!("{head}:{ends}\n{}", forms::more_changes_line(handle, added + removed))
             }
             (Detail::Lines, Some(unified)) => {
-                return with_difference(head + ":", handle, unified, &mut budget.tokens);
+                return with_difference(
+                    format!("{head}:{ends}"),
+                    handle,
+                    unified,
+                    &mut budget.tokens,
+                );
             }
         };
         (note, false)

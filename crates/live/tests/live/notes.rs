@@ -532,3 +532,21 @@ fn a_note_counts_what_its_difference_shows() {
         assert!(note.contains(&format!("(+{} -{}):\n", counts.0, counts.1)), "{note}");
     }
 }
+
+#[test]
+fn a_note_on_line_ends_shows_no_lines_that_are_the_same() {
+    let head = "[f1] a.txt changed on disk after t1";
+    for (old, new, expected) in [
+        ("one\ntwo\n", "one\r\ntwo\r\n", "(+0 -0):\nline ends: LF before, CRLF now"),
+        ("one\r\ntwo\r\n", "one\ntwo\n", "(+0 -0):\nline ends: CRLF before, LF now"),
+        ("one\r\ntwo\r\n", "one\r\ntwo\n", "(+0 -0):\nline ends: CRLF before, CRLF and LF now"),
+        (
+            "one\ntwo\n",
+            "one\r\n2\r\n",
+            "(+1 -1):\nline ends: LF before, CRLF now\n@@ -1,2 +1,2 @@\n one\n-two\n+2",
+        ),
+        ("one\r\ntwo\r\n", "one\r\n2\r\n", "(+1 -1):\n@@ -1,2 +1,2 @@\n one\n-two\n+2"),
+    ] {
+        assert_eq!(note_of(old, new), format!("{head} {expected}"), "{old:?} {new:?}");
+    }
+}
