@@ -532,15 +532,28 @@ describe("whose a conversation is", () => {
     expect(await whose("agent:main:home", { ...shared, session: { mainKey: "home" } })).toBe("mixed");
   });
 
-  test("linked identities are the owner if all of them are", async () => {
-    const linked = (ids: string[]) => ({
+  test("a linked name is the owner's where nobody else has it", async () => {
+    const linked = (ids: string[], others: object = {}) => ({
       ...withTelegram,
+      channels: { ...(withTelegram.channels as object), ...others },
       session: { ...(withTelegram.session as object), identityLinks: { Olga: ids } },
     });
-    const key = "agent:main:telegram:direct:olga";
-    expect(await whose(key, linked(["telegram:111"]))).toBe("owner");
-    expect(await whose(key, linked(["telegram:111", "discord:9"]))).toBe("person");
-    expect(await whose(key)).toBe("person");
+    const on = (channel: string) => `agent:main:${channel}:direct:olga`;
+    const [any, irc] = ["agent:main:direct:olga", { irc: { dmPolicy: "open" } }];
+    expect(await whose(on("telegram"), linked(["telegram:111"]))).toBe("owner");
+    expect(await whose(any, linked(["telegram:111"]))).toBe("owner");
+    // Another channel's link leads into a session of its own, or into that of all channels.
+    expect(await whose(on("telegram"), linked(["telegram:111", "discord:9"]))).toBe("owner");
+    expect(await whose(on("discord"), linked(["telegram:111", "discord:9"]))).toBe("person");
+    expect(await whose(any, linked(["telegram:111", "discord:9"]))).toBe("person");
+    expect(await whose(on("telegram"), linked(["telegram:111", "telegram:222"]))).toBe("person");
+    // Somebody may be called so there.
+    expect(await whose(on("irc"), linked(["telegram:111"], irc))).toBe("person");
+    expect(await whose(any, linked(["telegram:111"], irc))).toBe("person");
+    const nick = { ...linked(["irc:olga_"], irc), commands: { ownerAllowFrom: ["irc:olga_"] } };
+    expect(await whose(on("irc"), nick)).toBe("person");
+    expect(await whose(on("irc"), { ...nick, commands: { ownerAllowFrom: ["irc:olga_", "irc:olga"] } })).toBe("owner");
+    expect(await whose(on("telegram"))).toBe("person");
   });
 
   test("an owner without a channel counts if there is one channel", async () => {

@@ -188,27 +188,37 @@ export class Authority {
     if (peer === "" || at > 2) {
       return false;
     }
-    const people = this.#linked(peer, channel) ?? this.#alike(peer, channel, accountId);
+    const people = this.#behind(peer, channel, accountId);
     return people.length > 0 && people.every((who) => this.#isOwner(who));
   }
 
-  /** Those whom `session.identityLinks` makes one of a name. @param {string} name @param {string | undefined} channel @returns {Identity[] | undefined} */
-  #linked(name, channel) {
-    const links = Object.entries(this.#session.identityLinks ?? {});
-    const ids = links.find(([known]) => known.trim().toLowerCase() === name)?.[1];
-    return Array.isArray(ids)
-      ? ids.map((given) => {
-          const [, on = channel ?? "", id = ""] = /^(?:([^:]+):)?(.+)$/s.exec(String(given)) ?? [];
-          return { channel: on, id };
-        })
-      : undefined;
-  }
-
-  /** Those whom the host puts into one session: without a channel, the same ID on each. @param {string} id @param {string | undefined} channel @param {string | undefined} accountId @returns {Identity[]} */
-  #alike(id, channel, accountId) {
-    return channel === undefined
-      ? this.#channels.map(([name]) => ({ channel: name, id }))
-      : [{ channel, accountId, id }];
+  /**
+   * Those whom the host puts into one session, on the channel of its key or on any: whom `session.identityLinks` gives that name, and
+   * whoever has it as their ID.
+   *
+   * @param {string} name
+   * @param {string | undefined} channel
+   * @param {string | undefined} accountId
+   * @returns {Identity[]}
+   */
+  #behind(name, channel, accountId) {
+    const links = Object.entries(this.#session.identityLinks ?? {}).filter(
+      ([known, ids]) => known.trim().toLowerCase() === name && Array.isArray(ids),
+    );
+    const linked = links
+      .flatMap(([, ids]) => /** @type {unknown[]} */ (ids))
+      .map((given) => {
+        const [, on = channel ?? "", id = ""] = /^(?:([^:]+):)?(.+)$/s.exec(String(given).trim()) ?? [];
+        return { channel: on.toLowerCase(), accountId, id };
+      })
+      .filter((who) => channel === undefined || who.channel === channel);
+    const channels = channel === undefined ? this.#channels.map(([known]) => known) : [channel];
+    const alike = channels.filter((on) => {
+      const ids = linked.filter((who) => who.channel === on);
+      // Where IDs are numbers, a name is none.
+      return isNumber(name) || ids.length === 0 || !ids.every(({ id }) => isNumber(id));
+    });
+    return [...linked, ...alike.map((on) => ({ channel: on, accountId, id: name }))];
   }
 
   /** Whether only owners write in an agent's main session. */
@@ -264,6 +274,11 @@ export function isFromGroup({ from = "" }) {
     .toLowerCase()
     .split(":")
     .some((part) => groupKinds.has(part));
+}
+
+/** Whether an ID is a number, also of a telephone. @param {string} id */
+function isNumber(id) {
+  return /^\+?\d+$/.test(id);
 }
 
 /** @param {unknown} value @returns {value is Json} */
