@@ -462,10 +462,15 @@ test("another writer makes the owner's session a shared one", async () => {
     senderIsOwner: false,
   });
   expect(await turn("desk", key)).not.toContain(secret);
-  await expect
-    .poll(() => plugin.sessions.choiceOf("desk"))
-    .toMatchObject({ strangers: [expect.stringContaining("222")] });
+  await expect.poll(() => plugin.sessions.choiceOf(key)).toMatchObject({ strangers: [expect.stringContaining("222")] });
   expect(await typed(operator, "desk", key, "memory traces")).toContain("others take part in this");
+  // So are its sub-agents, and what comes after a reset, in a later process, too.
+  plugin.sessions.willSpawn("agent:main:subagent:1", key);
+  expect(await turn("child", "agent:main:subagent:1")).not.toContain(secret);
+  expect(await turn("desk-after-reset", key)).not.toContain(secret);
+  const later = new Plugin(join(folder, "state", "palimpsest"), { warn: () => {} });
+  later.authority.configure(...madeUpHost(withTelegram));
+  expect((await later.sessions.whose("desk-after-reset", key)).conversation).toBe("mixed");
   const both = { ...withTelegram, commands: { ownerAllowFrom: ["telegram:111", "telegram:222"] } };
   plugin.authority.configure(...madeUpHost(both));
   expect(await turn("desk", key)).toContain(secret);

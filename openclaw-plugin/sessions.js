@@ -104,7 +104,7 @@ export class Current {
 }
 
 /**
- * What a person chose for a session, by its ID, or for a conversation, by its key; and who else than an owner wrote in one that counts as the owner's, as `Authority.strangerIn` says it.
+ * What a person chose for a session, by its ID, or for a conversation, by its name; and who else than an owner wrote in one that counts as the owner's, as `Authority.strangerIn` says it.
  * @typedef {{ off?: boolean, memoryOff?: boolean, strangers?: string[] }} Choice
  */
 
@@ -132,7 +132,7 @@ export class Sessions {
   /** Keys of the conversations that sub-agents work for, by the sub-agent's. @type {Map<string, string>} */
   #roots = new Map();
   #authority;
-  /** Strangers who are not written down yet, by session. @type {Map<string, Set<string>>} */
+  /** Strangers who are not written down yet, by the name of the conversation: its sub-agents, and sessions after a reset, are of it. @type {Map<string, Set<string>>} */
   #strangers = new Map();
   /** IDs and keys of sessions whose tools are in a sandbox by the host's word. @type {Set<string>} */
   #sandboxed = new Set();
@@ -391,12 +391,13 @@ export class Sessions {
    * @returns {Promise<{ conversation: Conversation, name: string }>}
    */
   async whose(sessionId, sessionKey) {
-    const { conversation, name } = await this.#byKey(sessionId, sessionKey);
+    const name = this.#nameOf(sessionId, sessionKey);
+    const conversation = await this.#authority.conversationOf(name);
     if (conversation !== "owner") {
       return { conversation, name };
     }
-    const { strangers = [] } = await this.choiceOf(sessionId);
-    const all = [...strangers, ...(this.#strangers.get(sessionId) ?? [])];
+    const { strangers = [] } = await this.choiceOf(name);
+    const all = [...strangers, ...(this.#strangers.get(name) ?? [])];
     return { conversation: all.every((one) => this.#authority.isOwnerNow(one)) ? "owner" : "mixed", name };
   }
 
@@ -408,10 +409,9 @@ export class Sessions {
     return { conversation, name, isElsewhere };
   }
 
-  /** The same, whoever wrote there. @param {string} sessionId @param {string | undefined} sessionKey */
-  async #byKey(sessionId, sessionKey) {
-    const name = this.#roots.get(sessionKey ?? "") ?? sessionKey ?? sessionId;
-    return { conversation: await this.#authority.conversationOf(name), name };
+  /** The name of a session's conversation. @param {string} sessionId @param {string | undefined} sessionKey */
+  #nameOf(sessionId, sessionKey) {
+    return this.#roots.get(sessionKey ?? "") ?? sessionKey ?? sessionId;
   }
 
   /** The host has a run of the model at hand, on somebody's word. @param {ToolContext} ctx */
@@ -423,21 +423,23 @@ export class Sessions {
         this.#sandboxed.delete(known);
       }
     }
-    const stranger = this.#authority.strangerIn(ctx);
-    const { sessionId } = ctx;
-    if (stranger === undefined || sessionId === undefined || this.#strangers.get(sessionId)?.has(stranger)) {
+    if (ctx.sessionId === undefined) {
       return;
     }
-    this.#strangers.set(sessionId, new Set([...(this.#strangers.get(sessionId) ?? []), stranger].slice(-maxStrangers)));
+    const name = this.#nameOf(ctx.sessionId, ctx.sessionKey);
+    const stranger = this.#authority.strangerIn(ctx);
+    if (stranger === undefined || this.#strangers.get(name)?.has(stranger)) {
+      return;
+    }
+    this.#strangers.set(name, new Set([...(this.#strangers.get(name) ?? []), stranger].slice(-maxStrangers)));
     void this.#failures.guarded("who writes in a session was not kept", undefined, async () => {
-      const { conversation } = await this.#byKey(sessionId, ctx.sessionKey);
-      if (conversation !== "owner") {
+      if ((await this.#authority.conversationOf(name)) !== "owner") {
         // It is not the owner's whoever writes there.
-        this.#strangers.delete(sessionId);
+        this.#strangers.delete(name);
         return;
       }
-      const { strangers = [] } = await this.choiceOf(sessionId);
-      const problem = await this.choose(sessionId, {
+      const { strangers = [] } = await this.choiceOf(name);
+      const problem = await this.choose(name, {
         strangers: [...new Set([...strangers, stranger])].slice(-maxStrangers),
       });
       if (problem !== undefined) {
