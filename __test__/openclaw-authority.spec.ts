@@ -477,6 +477,23 @@ test("another writer makes the owner's session a shared one", async () => {
   plugin.authority.configure(...madeUpHost(withTelegram));
 });
 
+test("a run for nobody is the owner's only where an owner wrote", async () => {
+  const run = (sessionId: string, sessionKey: string, senderIsOwner: boolean) => {
+    plugin.sessions.heard({ sessionId, sessionKey, messageChannel: "webchat", senderIsOwner });
+    return turn(sessionId, sessionKey);
+  };
+  // An operator without `operator.admin` opens a session by the method `agent`.
+  const colleagues = "agent:main:dashboard:7";
+  expect(await run("colleagues", colleagues, false)).not.toContain(secret);
+  plugin.sessions.willSpawn("agent:main:subagent:7", colleagues);
+  expect(await run("colleagues-child", "agent:main:subagent:7", false)).not.toContain(secret);
+  expect(await plugin.sessions.choiceOf(colleagues)).toEqual({});
+  // The report of a sub-agent comes in the same way.
+  const owners = "agent:main:dashboard:8";
+  expect(await run("owners", owners, true)).toContain(secret);
+  expect(await run("owners", owners, false)).toContain(secret);
+});
+
 describe("whose a conversation is", () => {
   const whose = (key: string | undefined, config = withTelegram, paired?: string[]) => {
     const authority = new Authority();

@@ -134,6 +134,8 @@ export class Sessions {
   #authority;
   /** Strangers who are not written down yet, by the name of the conversation: its sub-agents, and sessions after a reset, are of it. @type {Map<string, Set<string>>} */
   #strangers = new Map();
+  /** Whether an owner wrote in a conversation since the process began, where the host told of runs. @type {Map<string, boolean>} */
+  #isOwnerHeard = new Map();
   /** IDs and keys of sessions whose tools are in a sandbox by the host's word. @type {Set<string>} */
   #sandboxed = new Set();
   /** Why a session is off. @type {Map<string, string>} */
@@ -396,6 +398,9 @@ export class Sessions {
     if (conversation !== "owner") {
       return { conversation, name };
     }
+    if (this.#isOwnerHeard.get(name) === false) {
+      return { conversation: "mixed", name };
+    }
     const { strangers = [] } = await this.choiceOf(name);
     const all = [...strangers, ...(this.#strangers.get(name) ?? [])];
     return { conversation: all.every((one) => this.#authority.isOwnerNow(one)) ? "owner" : "mixed", name };
@@ -428,6 +433,10 @@ export class Sessions {
     }
     const name = this.#nameOf(ctx.sessionId, ctx.sessionKey);
     const stranger = this.#authority.strangerIn(ctx);
+    if (ctx.senderIsOwner !== undefined && stranger === undefined) {
+      // Without an owner it is an operator who is none, or a run of the host's own that follows up an owner's.
+      this.#isOwnerHeard.set(name, ctx.senderIsOwner || this.#isOwnerHeard.get(name) === true);
+    }
     if (stranger === undefined || this.#strangers.get(name)?.has(stranger)) {
       return;
     }
