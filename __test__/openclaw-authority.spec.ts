@@ -205,6 +205,10 @@ test("members see the figures and objects of their conversation", async () => {
   expect(await said("off")).toBe("Only the owner can use `/palimpsest off`.");
   expect(await said("memory import claude")).toBe("Only the owner can use `/palimpsest memory import`.");
   expect(await said(`memory recall --sessions ${secret}`)).toMatch(/^`--sessions` works only for the owner/);
+  for (const line of ["memory recall deploys — when", "objects -n", "show the - plan.md"]) {
+    expect(await said(line)).not.toContain("works only for the owner");
+  }
+  expect(await said("memory pages --all")).toMatch(/^`--all` works only for the owner/);
   const help = await said("help");
   expect(help).not.toContain("settings");
   expect(await said("memory help")).not.toContain("traces");
@@ -412,7 +416,7 @@ test("what a group learns stays there until the owner imports it", async () => {
   const inGroup = (line: string) => typed(onTelegram(owner, "group:-1001"), "group", group, line);
   const inPrivate = (line: string) => typed(onTelegram(owner, "111"), "own", own, line);
   expect(await inGroup("memory remember project Deploys: on Friday")).toContain("is not of this conversation");
-  expect(await inGroup("memory remember conversation Deploys: on Monday")).toContain("Staged");
+  expect(await inGroup("memory remember conversation Deploys — on Monday")).toContain("Staged");
   expect(await inGroup(`memory remember conversation Look: at ${outside} and \`${outside}\``)).toContain("Staged");
   await inGroup("memory flush");
   expect(await typed(onTelegram(member, "group:-1001"), "group", group, "memory recall Deploys")).toContain("Monday");
@@ -427,7 +431,7 @@ test("what a group learns stays there until the owner imports it", async () => {
   expect(await inPrivate("memory take telegram:group:-1001 global --apply")).toContain("staged");
   expect(await inPrivate("memory flush")).toContain("Monday");
   const memory = openMemory({ agentDir });
-  expect((await memory.pages()).map(({ text }) => text).join("\n")).toContain("Deploys: on Monday");
+  expect((await memory.pages()).map(({ text }) => text).join("\n")).toContain("Deploys — on Monday");
 });
 
 test("the owner turns it off and on for a group in private", async () => {

@@ -18,6 +18,7 @@
  * @typedef {object} Declared what a command declares
  * @property {May} [may]
  * @property {ReadonlyMap<string, { may?: May }>} [options] its options, by name
+ * @property {boolean} [takesText] whether any other word with a dash is text to it
  */
 
 /** Conversations in which each member reads what the conversation holds: they wrote it, or heard it. */
@@ -38,17 +39,19 @@ export function isAllowed(asked, may) {
 
 /**
  * The first of the words that is an option which somebody may not use; undefined if there is none. Where others are, each word that looks
- * like an option has to be one.
+ * like an option has to be one, but for what takes text.
  *
  * @param {Asked} asked
  * @param {Declared} declared
  * @param {string} given what was typed behind the command
  */
-export function refusedOption(asked, { options }, given) {
+export function refusedOption(asked, { options, takesText = false }, given) {
   if (isOwners(asked)) {
     return undefined;
   }
   // Keyboards of phones make one long dash of two.
-  const words = given.split(/\s+/).filter((word) => /^[-\u2010-\u2015\u2212]/u.test(word));
-  return words.find((word) => !options?.has(word) || !isAllowed(asked, options.get(word)?.may));
+  const words = given
+    .split(/\s+/)
+    .filter((word) => options?.has(word) || (!takesText && /^[-\u2010-\u2015\u2212]/u.test(word)));
+  return words.find((word) => !isAllowed(asked, options?.get(word)?.may));
 }

@@ -28,6 +28,7 @@ import { trustedText } from "./trust.js";
  * @property {string} summary
  * @property {import("./authority.js").May} [may] who else than the user, in a conversation of their own, may use it: authority.js
  * @property {import("./authority.js").Declared["options"]} [options] among its words
+ * @property {import("./authority.js").Declared["takesText"]} [takesText]
  * @property {number} indent columns at the start of a line of its answer that hold the line's heading
  * @property {(around: Surroundings) => Promise<[value: string, description: string][]>} [completes] what may stand first behind its name
  * @property {(around: Surroundings, given: string) => Promise<Answer>} run
@@ -68,6 +69,7 @@ export const memoryParts = new Map(
       recall: {
         may: "read",
         options: recallOptions,
+        takesText: true,
         usage: "TEXT",
         summary: "search memory and its archive; `--sessions` past sessions too",
         indent: 6,
@@ -76,6 +78,7 @@ export const memoryParts = new Map(
       },
       remember: {
         may: "change",
+        takesText: true,
         usage: `${scopes.join("|")} TEXT`,
         summary: "stage an entry, which the next flush writes",
         indent: 0,

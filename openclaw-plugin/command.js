@@ -42,6 +42,7 @@ import { turnedOff } from "./sessions.js";
  * @property {string} summary
  * @property {May} [may] who else than the owner, in a conversation of their own, may use it: lib/authority.js
  * @property {Declared["options"]} [options]
+ * @property {Declared["takesText"]} [takesText]
  * @property {(around: Around, given: string) => Promise<string>} run
  */
 
@@ -57,39 +58,57 @@ export const parts = new Map(
       status: { may: "read", usage: "", summary: "what is in the window, what it costs and saves", run: status },
       objects: {
         may: "read",
+        takesText: true,
         usage: "[FILTER]",
         summary: "list the files and outputs that the session met",
         run: opened(objectsText),
       },
       show: {
         may: "read",
+        takesText: true,
         usage: "NAME",
         summary: "show the text of one, also an earlier version (`f3@-1`)",
         run: opened(contentText),
       },
-      history: { may: "read", usage: "NAME", summary: "list the versions of one", run: opened(historyText) },
-      why: { may: "read", usage: "[NAME]", summary: "how the last call showed it, and why", run: opened(whyText) },
+      history: {
+        may: "read",
+        takesText: true,
+        usage: "NAME",
+        summary: "list the versions of one",
+        run: opened(historyText),
+      },
+      why: {
+        may: "read",
+        takesText: true,
+        usage: "[NAME]",
+        summary: "how the last call showed it, and why",
+        run: opened(whyText),
+      },
       open: { usage: "", summary: "say how to see in a browser what the model saw", run: opened(whereToOpen) },
       activate: {
         may: "change",
+        takesText: true,
         usage: "NAME [LINES] [/PATTERN/]",
         summary: "show its text to the model with the next message",
         run: opened(activated),
       },
       deactivate: {
         may: "change",
+        takesText: true,
         usage: "NAME",
         summary: "let its text leave the window with the next epoch",
         run: opened(deactivated),
       },
       pin: {
         may: "change",
+        takesText: true,
         usage: "NAME",
         summary: "keep its text in the window until it is unpinned",
         run: opened(pinned),
       },
       unpin: {
         may: "change",
+        takesText: true,
         usage: "NAME",
         summary: "lift its pin; its text may then leave as any other does",
         run: opened(unpinned),
