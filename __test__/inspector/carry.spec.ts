@@ -291,6 +291,8 @@ describe("a page for others", () => {
     "another session": "eiderdown",
     "what another session read": "filigree",
     "a version after the session": "gossamer",
+    "a version before the session": "juniper",
+    "a version that a session beside it read": "kestrel",
   };
   const own = { "its prompt": "halcyon", "a file that it read": "isinglass" };
   let made: Made;
@@ -309,15 +311,24 @@ describe("a page for others", () => {
     put(join(cwd, "b.md"), `[[a]] ${elsewhere["what another session read"]}\n`);
     made = { path: join(folder, "others", "store.sqlite"), session: "session:mine" };
     const store = await openStore({ path: made.path });
-    const play = async (sessionId: string, word: string, file: string) => {
+    const play = async (sessionId: string, word: string, file: string, meanwhile = async () => {}) => {
       const host = await Host.open(store, { sessionId, cwd });
       host.systemPrompt += `\nRemembered: ${word}.`;
       host.user(`Read ${file}, ${word}.`);
       await host.read(file);
+      await meanwhile();
       await host.say("Done.");
       await host.session.close();
     };
-    await play("mine", own["its prompt"], "a.md");
+    const reads = async (sessionId: string, text: string) => {
+      put(join(cwd, "a.md"), `${text}\n`);
+      await play(sessionId, elsewhere["another session"], "a.md");
+      put(join(cwd, "a.md"), `${own["a file that it read"]}\n`);
+    };
+    await reads("before", elsewhere["a version before the session"]);
+    await play("mine", own["its prompt"], "a.md", () =>
+      reads("beside", elsewhere["a version that a session beside it read"]),
+    );
     put(join(cwd, "a.md"), `${elsewhere["a version after the session"]}\n`);
     await play("other", elsewhere["another session"], "a.md");
     await play("third", elsewhere["another session"], "b.md");

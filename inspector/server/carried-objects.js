@@ -1,4 +1,4 @@
-// The objects that a session met, for a page that carries its data: the versions that stood while it ran, with contents and differences.
+// The objects that a session met, for a page that carries its data: the versions that its records name, with contents and differences.
 import { textDelta } from "./deltas.js";
 import { failureOf } from "./failures.js";
 
@@ -14,23 +14,44 @@ import { failureOf } from "./failures.js";
  */
 
 /**
+ * The hashes in a session's records, and in those that it began with: only the versions that have one of them did it meet.
+ * @param {Answers} answers
+ * @param {SessionView} session
+ */
+export async function recordedHashes({ store }, { info }) {
+  const all = new Map((await store.sessions()).map((session) => [session.id, session]));
+  /** @type {Set<string>} */
+  const found = new Set();
+  let until = info.txId;
+  for (let one = all.get(info.id); one !== undefined; one = all.get(one.parentId ?? "")) {
+    const at = Math.min(until, one.txId);
+    for (const id of [one.id, one.chatId]) {
+      const items = await store.items(id, { at });
+      for (const [, hash] of items.flatMap((item) => [...item.matchAll(/"([0-9a-f]{64})"/g)])) {
+        found.add(hash);
+      }
+    }
+    until = (await store.history(one.id)).at(-1)?.txId ?? 0;
+  }
+  return found;
+}
+
+/**
  * An object as far as the session saw it. What other sessions say of it stays out.
  * @param {Answers} answers
  * @param {SessionView} session
  * @param {string} id
- * @param {number} since transaction in which the session began
+ * @param {ReadonlySet<string>} recorded hashes of what the session met
  * @param {ObjectRelations} [related] its relations, where they are known
  * @returns {Promise<ReadObject>}
  */
-export async function readObject(answers, { info, timeline }, id, since, related) {
+export async function readObject(answers, { info, timeline }, id, recorded, related) {
   const own = new Set([info.id, info.chatId, ...timeline.objects.map((object) => object.id)]);
   const view =
     related === undefined
       ? await answers.object(id, null)
       : { id, versions: await answers.store.history(id), ...related };
-  const later = view.versions.filter(({ txId }) => txId <= info.txId);
-  const standing = later.findIndex(({ txId }) => txId <= since);
-  const versions = standing < 0 ? later : later.slice(0, standing + 1);
+  const versions = view.versions.filter(({ txId, contentHash }) => txId <= info.txId && recorded.has(contentHash));
   const contents = await Promise.all(versions.map((version) => contentOf(answers, version)));
   const diffs = await Promise.all(versions.slice(1).map((older, at) => diffOf(answers, older, versions[at])));
   const backlinks = view.backlinks.filter(({ from }) => own.has(from));

@@ -1,5 +1,5 @@
 // A session with all that the page asks for, in one value. Reads by the answers that the server gives; must not know HTML.
-import { carriedContents, readObject } from "./carried-objects.js";
+import { carriedContents, readObject, recordedHashes } from "./carried-objects.js";
 import { listDelta, packedChanges } from "./deltas.js";
 import { failureOf } from "./failures.js";
 import { redacted } from "./redacted-parts.js";
@@ -72,7 +72,7 @@ async function readAll(answers, id, carrier, onProgress) {
     carrier.add(read);
     onProgress(`call ${carrier.calls.length} of ${calls.length}`);
   });
-  const since = (await answers.store.history(id)).at(-1)?.txId ?? 0;
+  const recorded = await recordedHashes(answers, session);
   /** @type {Parts["objects"]} */
   const objects = {};
   /** @type {Awaited<ReturnType<Answers["related"]>>} */
@@ -82,7 +82,7 @@ async function readAll(answers, id, carrier, onProgress) {
       related = await answers.related(met.slice(at, at + mostObjects).map((one) => one.id));
     }
     onProgress(`object ${at + 1} of ${met.length}`);
-    const found = await readObject(answers, session, object.id, since, related.get(object.id)).catch(asError);
+    const found = await readObject(answers, session, object.id, recorded, related.get(object.id)).catch(asError);
     objects[object.id] =
       "error" in found
         ? found
