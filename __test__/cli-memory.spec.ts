@@ -81,6 +81,16 @@ test("an entry is staged, listed, flushed, found and confirmed", () => {
   expect(at.run("memory", "stale").stdout).toBe("No page looks stale.\n");
 });
 
+test("what is named for another folder acts on that folder", () => {
+  const at = desk();
+  const other = "it's another";
+  at.write(`${other}/.pi/memory/MEMORY.md`, "- a: b\n");
+  const folder = "palimpsest memory --folder 'it'\\''s another'";
+  expect(at.run("memory", "--folder", other).stdout).toContain(`you trust this project: \`${folder} trust\``);
+  expect(at.run("memory", "--folder", other, "remember", "project", "x").stdout).toContain(`\`${folder} flush\``);
+  expect(at.run("memory", "--folder", other, "flush").stdout).toContain("w1 is in MEMORY.md");
+});
+
 test("all marked pages that cite a file are confirmed at once", () => {
   const at = desk();
   at.write("a b.txt", "one\n");

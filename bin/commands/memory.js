@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import { isIncomplete, memoryParts } from "../../lib/memory-command.js";
 import { piAgentDir } from "../../lib/places.js";
+import { shellWord } from "../../lib/program.js";
 import { untrustedText } from "../../lib/trust.js";
 import { text, UsageError } from "../lib/arguments.js";
 import { noteNothing, write, writeError, writeJson } from "../lib/output.js";
@@ -53,17 +54,17 @@ export const memory = {
       );
     }
     const { openMemory, projectTrust, trustProject } = await import("../../index.js");
-    const places = { agentDir: piAgentDir(), project: resolve(text(given, "folder") ?? ".") };
+    const folder = text(given, "folder");
+    const places = { agentDir: piAgentDir(), project: resolve(folder ?? ".") };
+    // What is named acts on the folder that was looked at.
+    const command = ["palimpsest memory", ...(folder === undefined ? [] : ["--folder", shellWord(folder)])].join(" ");
     const say = (/** @type {boolean | null} */ trusted) => trustProject(places, trusted);
     const found = await projectTrust(places).catch(() => undefined);
     if (found !== undefined && !found.counts && name !== "trust") {
       await writeError(`palimpsest: ${oneLine(untrustedText(found, "run"))}\n`);
     }
     const run = (/** @type {import("../../index.js").Store | undefined} */ store) =>
-      part.run(
-        { memory: openMemory({ ...places, trusted: true }, store), say, command: "palimpsest memory", store },
-        typed,
-      );
+      part.run({ memory: openMemory({ ...places, trusted: true }, store), say, command, store }, typed);
     // What a cited file said before stands in the store, too.
     const answer = await (["stale", "verify"].includes(name) || options.includes("--sessions")
       ? withStoreIfAny(given, run)
