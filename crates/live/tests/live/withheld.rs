@@ -107,7 +107,10 @@ fn session_with_secrets(store: &Path, layout: Layout, exclude: Option<Vec<String
     host.send();
     host.tool("bash", &json!({ "command": "cat *.e* sub/*.pem" }), SECRET);
     host.tool("bash", &json!({ "command": "grep -rn KEY ." }), &format!("./.env:2:KEY={SECRET}"));
+    host.tool("bash", &json!({ "command": "cat $'\\x2eenv'" }), SECRET);
     host.tool("bash", &json!({ "command": "git diff" }), &format!("+++ b/.env\n+KEY={SECRET}"));
+    let headed = format!("diff -re a/.env b/.env\n1c\nKEY={SECRET}\n.");
+    host.tool("bash", &json!({ "command": "diff -re a b" }), &headed);
     host.tool(
         "grep",
         &json!({ "pattern": "KEY" }),

@@ -5,6 +5,8 @@
 
 use std::collections::HashSet;
 
+use base::harness::shell;
+
 use super::output::{cut, numbered_marks, unquoted, without_colours};
 
 /// Number of bytes of a line that are read.
@@ -14,7 +16,8 @@ const MAX_MARKS: usize = 16;
 
 /// The names that an output gives for the file that its text comes from: `path:12: text`, `path-12-
 /// text` and `path:text` of a search, also after a revision; the path above lines with numbers,
-/// `==> path <==`, `File: path`, the headings of a diff, `rg --json`.
+/// `==> path <==`, `File: path`, the headings of a diff (the command that `diff -r` says above each
+/// file, too), `rg --json`.
 ///
 /// `heads_matches`: whether the path may stand above lines without numbers. If so, every line
 /// counts as a name.
@@ -97,6 +100,14 @@ impl Named {
             self.add(without_side(&whole));
             self.add_all(rest.split_whitespace().map(without_side));
         }
+        if let Some(command) =
+            line.starts_with("diff -").then(|| shell::commands(line).next()).flatten()
+        {
+            // The two sides of `diff -r` stand last, quoted as Git quotes.
+            for word in command.from_program().iter().rev().take(2) {
+                self.add(&unquoted(&format!("\"{}\"", word.text)));
+            }
+        }
         let inner = line.trim_start_matches([' ', '│']);
         self.add_all(inner.strip_prefix("File: ").map(str::trim));
     }
@@ -143,6 +154,7 @@ mod tests {
         check("a\u{0}b", &["a"], &[]);
         check("+++ b/c d\t2026\n--- a/e\n==> f g <==", &["c d", "e", "f g"], &[]);
         check("+++ \"b/\\303\\244\"", &["ä"], &[]);
+        check("diff -re a/b \"c/d \\303\\244\"\n1c\nx\n.", &["a/b", "c/d ä"], &["-re"]);
         check(
             "\u{1b}[1m+++ b/c\u{1b}[m\n\u{1b}[35md\u{1b}[0m:\u{1b}[32m2\u{1b}[0m:x",
             &["c", "d"],

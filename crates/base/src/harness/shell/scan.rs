@@ -123,6 +123,7 @@ impl Scanner<'_> {
                 self.take_documents();
             }
             '#' if self.word.is_none() => self.skip_until('\n'),
+            '$' if self.eat("'") => self.ansi_quoted(),
             '$' => {
                 self.dollar(false);
             }
@@ -268,6 +269,63 @@ impl Scanner<'_> {
             self.eat("}");
         }
         false
+    }
+
+    /// Reads the text of `$'…'`, whose escapes are constant. A zero byte ends it, as in Bash.
+    fn ansi_quoted(&mut self) {
+        let mut text: Vec<u8> = Vec::new();
+        while let Some(letter) = self.take().filter(|letter| *letter != '\'') {
+            if letter == '\\' {
+                self.escape(&mut text);
+            } else {
+                text.extend(letter.encode_utf8(&mut [0; 4]).bytes());
+            }
+        }
+        let kept = text.split(|byte| *byte == 0).next().unwrap_or_default();
+        self.word().text.push_str(&String::from_utf8_lossy(kept));
+    }
+
+    /// Reads what follows `\` in `$'…'`. Control characters of the form `\cx` are in no name.
+    fn escape(&mut self, text: &mut Vec<u8>) {
+        if let Some(code) = self.number(8, 3) {
+            text.push(code.to_le_bytes()[0]);
+            return;
+        }
+        let Some(letter) = self.take() else { return };
+        let most = match letter {
+            'x' => 2,
+            'u' => 4,
+            'U' => 8,
+            _ => 0,
+        };
+        let decoded = match (letter, self.number(16, most)) {
+            ('x', Some(code)) => return text.push(code.to_le_bytes()[0]),
+            (_, Some(code)) => char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER),
+            ('a', _) => '\u{7}',
+            ('b', _) => '\u{8}',
+            ('e' | 'E', _) => '\u{1b}',
+            ('f', _) => '\u{c}',
+            ('n', _) => '\n',
+            ('r', _) => '\r',
+            ('t', _) => '\t',
+            ('v', _) => '\u{b}',
+            ('\\' | '\'' | '"' | '?', _) => letter,
+            _ => {
+                text.push(b'\\');
+                letter
+            }
+        };
+        text.extend(decoded.encode_utf8(&mut [0; 4]).bytes());
+    }
+
+    /// Reads a number of at most so many digits; `None` if there is none.
+    fn number(&mut self, radix: u32, most: usize) -> Option<u32> {
+        let digits =
+            self.rest.chars().take(most).take_while(|letter| letter.is_digit(radix)).count();
+        let (number, rest) = self.rest.split_at(digits);
+        let number = u32::from_str_radix(number, radix).ok()?;
+        self.rest = rest;
+        Some(number)
     }
 
     /// Reads the text up to the closing quote or to commands inside.

@@ -61,7 +61,7 @@ fn redirections_are_told_from_words() {
 
 #[test]
 fn what_a_shell_computes_is_marked() {
-    check("cat $A \"$B/c\" ${D}/e $'f' g", &["cat A? $B/c? /e? f? g"]);
+    check("cat $A \"$B/c\" ${D}/e g", &["cat A? $B/c? /e? g"]);
     check("a $((1 + 2)) b", &["a ? b"]);
     check(
         "cat $(b c)/d `e f`g \"x $(h \"y\") z\"",
@@ -70,6 +70,14 @@ fn what_a_shell_computes_is_marked() {
     check("diff <(sort a) <(sort b) c", &["- sort a", "- sort b", "diff c"]);
     check("A=$(a) b", &["- a", "b"]);
     check("A=(x y) b", &["- x y", "b"]);
+}
+
+#[test]
+fn ansi_quotes_are_read_with_their_escapes() {
+    check(r"cat a/$'\x2eenv' $'.e\156v' b$'\u002e'c $'\xc3\xa4'", &["cat a/.env .env b.c ä"]);
+    check(r"cat $'it\'s' $'a\tb' $'a\qb' $'.env\0x' $'a'; b", &["cat it's a\tb a\\qb .env a", "b"]);
+    check(r"cat $'\x' $'\Uffffffff' $'\", &["cat \\x \u{fffd} "]);
+    check(r#"cat "$'\x2e'""#, &[r"cat $'\x2e'?"]);
 }
 
 #[test]
