@@ -35,6 +35,8 @@ impl<'a> Call<'a> {
             (Does::ByCommand, Some("view")) => Does::Read,
             (Does::ByCommand, Some("create")) => Does::Write,
             (Does::ByCommand, _) => Does::Edit,
+            // Its files are on another machine.
+            (Does::Shell, _) if runs_on_node(args) => Does::Other,
             (does, _) => does,
         };
         let is_asked_inside = tools::is_asked_inside(tool);
@@ -268,6 +270,11 @@ impl<'a> Call<'a> {
         let patch = self.args.as_str().or_else(|| text(self.args, &tools::PATCH));
         patch.filter(|_| self.does == Does::Patch)
     }
+}
+
+/// Whether a command runs on another machine that OpenClaw is paired with.
+fn runs_on_node(args: &Value) -> bool {
+    text(args, &["host"]).is_some_and(|host| host.trim().eq_ignore_ascii_case("node"))
 }
 
 fn text<'a>(args: &'a Value, names: &[&str]) -> Option<&'a str> {

@@ -77,6 +77,20 @@ fn every_file_of_a_patch_gets_a_version() {
 }
 
 #[test]
+fn a_command_on_a_node_names_no_file_of_this_machine() {
+    for (host_of_call, expected) in [("gateway", true), ("node", false)] {
+        let mut host = host();
+        host.write_file("b.rs", "one\ntwo\n");
+        for command in ["cat b.rs", "echo mine > b.rs", "mv a.rs b.rs"] {
+            let args = json!({ "command": command, "host": host_of_call });
+            host.tool("exec", &args, "one\ntwo\n");
+            host.send();
+        }
+        assert_eq!(file(&host, "b.rs").is_some(), expected, "{host_of_call}");
+    }
+}
+
+#[test]
 fn files_that_are_excluded_are_withheld_from_every_harness() {
     const SECRET: &str = "KEY=sk-7f3a9c";
     for (tool, args) in [

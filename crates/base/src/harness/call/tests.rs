@@ -50,6 +50,8 @@ fn tools_of_several_harnesses_have_their_kinds() {
     ] {
         assert_eq!(Call::new(tool, &json!({})).kind(), expected, "{tool}");
     }
+    let on_node = json!({ "command": "cat a", "host": "node" });
+    assert_eq!(Call::new("exec", &on_node).kind(), ToolKind::Other);
     let view = json!({ "command": "view", "path": "a" });
     assert_eq!(Call::new("str_replace_editor", &view).kind(), ToolKind::Read);
 }
