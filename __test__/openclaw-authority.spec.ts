@@ -312,6 +312,21 @@ test("a group writes no memory but its own, and no file of ours", async () => {
   }
   expect(await refused(memoryOf(group))).toBeUndefined();
   expect(await refused("notes.md")).toBeUndefined();
+  const memory = "*** Update File: .pi/memory/MEMORY.md";
+  for (const heading of [
+    memory,
+    ` \t${memory}`,
+    `${memory}\n*** Move to: gone.md`,
+    `${memory}\n *** Move to: gone.md`,
+  ]) {
+    const event = {
+      toolName: "apply_patch",
+      params: { input: `*** Begin Patch\n${heading}\n@@\n-a\n+b\n*** End Patch` },
+    };
+    expect(await refuseWrite(plugin, event, { sessionId: "group", sessionKey: group }), heading).toHaveProperty(
+      "block",
+    );
+  }
 });
 
 describe("in a sandbox", () => {

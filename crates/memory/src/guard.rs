@@ -335,6 +335,7 @@ mod tests {
             ),
             ("edit", json!({ "path": index, "oldText": "gone", "newText": KEY }), true),
             ("apply_patch", json!({ "input": patch }), true),
+            ("apply_patch", json!({ "input": patch.replace("*** Update", " *** Update") }), true),
             ("write", json!({ "path": index, "content": "- clean\n" }), false),
             ("write", json!({ "path": "notes.md", "content": KEY }), false),
             ("write", json!({ "path": ".pi/memory.md", "content": KEY }), false),

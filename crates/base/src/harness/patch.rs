@@ -4,35 +4,37 @@
 use super::touch::{FileAccess, Touch};
 
 /// What stands before the path of a file.
-const HEADINGS: [(&str, FileAccess); 3] = [
+const HEADINGS: [(&str, FileAccess); 4] = [
     ("*** Add File: ", FileAccess::Write),
     ("*** Update File: ", FileAccess::Edit),
     (DELETE, FileAccess::Edit),
+    (MOVE, FileAccess::Write),
 ];
 /// What stands before the path of a file that is deleted.
 const DELETE: &str = "*** Delete File: ";
+/// What stands before a file's new path, right below its heading.
+const MOVE: &str = "*** Move to: ";
 /// Begins a hunk. A line to search for first may follow.
 const HUNK: &str = "@@";
 /// A mark after lines at the end of a file.
 const END_OF_FILE: &str = "*** End of File";
 
-/// The files of a patch, in order. A moved file has its new path.
+/// The files of a patch, in order. A move takes one file away and writes another.
 pub(super) fn files(patch: &str) -> Vec<Touch<'_>> {
     let mut found: Vec<Touch<'_>> = Vec::new();
-    for line in patch.lines() {
-        let line = line.trim_end();
-        if let Some(path) = line.strip_prefix("*** Move to: ") {
-            if let Some(last) = found.last_mut() {
-                last.path = path;
-            }
-            continue;
-        }
+    for line in patch.lines().map(trimmed) {
         let heading = HEADINGS
             .iter()
+            .filter(|(heading, _)| *heading != MOVE || !found.is_empty())
             .find_map(|(heading, access)| Some((line.strip_prefix(heading)?, *access)));
         found.extend(heading.map(|(path, access)| Touch { path, access }));
     }
     found
+}
+
+/// A line as hosts look for a heading in it: JavaScript's blanks are ours and the byte order mark.
+fn trimmed(line: &str) -> &str {
+    line.trim_matches(|char: char| char.is_whitespace() || char == '\u{feff}')
 }
 
 /// What a patch makes of a file.
@@ -45,23 +47,26 @@ pub enum Patched {
 }
 
 /// What a whole patch makes of one of its files, given its previous text. `None` if uncertain: the
-/// file is moved, or the text does not contain the patch's lines exactly.
+/// file is moved there, or the text does not contain the patch's lines exactly.
 pub(super) fn apply(whole: &str, path: &str, text: Option<&str>) -> Option<Patched> {
     let mut lines = whole.lines();
     let heading = lines.by_ref().find_map(|line| {
-        let line = line.trim_end();
+        let line = trimmed(line);
         HEADINGS.iter().find(|(heading, _)| line.strip_prefix(heading) == Some(path))
     })?;
+    let is_moved = lines.clone().next().is_some_and(|line| trimmed(line).starts_with(MOVE));
     let body: Vec<&str> = lines
         .take_while(|line| !line.starts_with("*** ") || line.starts_with(END_OF_FILE))
         .filter(|line| !line.starts_with(END_OF_FILE))
         .collect();
-    match heading.1 {
-        FileAccess::Write => {
+    match *heading {
+        (MOVE, _) => None,
+        (DELETE, _) => Some(Patched::Gone),
+        (_, FileAccess::Write) => {
             let added: Option<Vec<&str>> = body.iter().map(|line| line.strip_prefix('+')).collect();
             Some(Patched::Text(ended(&added?)))
         }
-        FileAccess::Edit if heading.0 == DELETE => Some(Patched::Gone),
+        _ if is_moved => Some(Patched::Gone),
         _ => changed(&body, text?).map(Patched::Text),
     }
 }
@@ -126,11 +131,21 @@ mod tests {
         let expected = [
             ("src/a.rs", FileAccess::Edit),
             ("b c", FileAccess::Write),
-            ("e", FileAccess::Edit),
+            ("d", FileAccess::Edit),
+            ("e", FileAccess::Write),
             ("f", FileAccess::Edit),
         ];
         assert_eq!(found, expected);
         assert_eq!(files("*** Move to: x\nno patch"), []);
+    }
+
+    #[test]
+    fn blanks_around_a_heading_do_not_hide_its_file() {
+        let patch = PATCH.replace("*** ", " \t\u{feff}*** ").replace('\n', " \r\n");
+        assert_eq!(files(&patch), files(PATCH));
+        assert_eq!(apply(&patch, "d", Some("y\n")), Some(Patched::Gone));
+        let patch = "*** Begin Patch\n  *** Update File: a\n@@\n-x\n+y\n*** End Patch";
+        assert_eq!(apply(patch, "a", Some("x\n")), Some(Patched::Text("y\n".to_owned())));
     }
 
     #[test]
@@ -141,7 +156,7 @@ mod tests {
         assert_eq!(of("src/a.rs", Some("x\n")), None, "the line is not there");
         assert_eq!(of("src/a.rs", None), None);
         assert_eq!(of("b c", None), text("x\n"));
-        assert_eq!((of("d", Some("y\n")), of("e", Some("y\n"))), (None, None), "moved");
+        assert_eq!((of("d", Some("y\n")), of("e", None)), (Some(Patched::Gone), None), "moved");
         assert_eq!(of("f", Some("z\n")), Some(Patched::Gone));
         let hunks = "*** Update File: a\n@@ fn two() {\n-    1\n+    2\n@@\n }\n+end\n*** End of File\n*** End Patch";
         let before = "fn one() {\n    1\n}\nfn two() {\n    1\n}\n";

@@ -104,6 +104,11 @@ fn files_that_are_excluded_are_withheld_from_every_harness() {
         ("Monitor", json!({ "command": "tail -f .env" })),
         ("shell", json!({ "command": ["bash", "-lc", "cat .env"] })),
         ("apply_patch", json!({ "input": format!("*** Update File: .env\n@@\n+{SECRET}") })),
+        ("apply_patch", json!({ "input": format!(" *** Update File: .env\n@@\n+{SECRET}") })),
+        (
+            "apply_patch",
+            json!({ "input": format!("*** Update File: .env\n *** Move to: b\n@@\n+{SECRET}") }),
+        ),
     ] {
         let mut host = host();
         host.write_file(".env", SECRET);
