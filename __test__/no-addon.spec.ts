@@ -11,7 +11,11 @@ import { copyOfPackage, temporaryFolder } from "./e2e/support.ts";
 const machine = `${process.platform} ${process.arch}`;
 
 /** A copy of the package; returns what importing it says: code, message, hint. */
-function said(change: (folder: string, binaries: string[]) => void, before = ""): [string, string, string] {
+function said(
+  change: (folder: string, binaries: string[]) => void,
+  before = "",
+  variables = {},
+): [string, string, string] {
   const folder = copyOfPackage();
   const binaries = readdirSync(folder).filter((name) => name.endsWith(".node"));
   expect(binaries.length).toBeGreaterThan(0);
@@ -24,7 +28,10 @@ function said(change: (folder: string, binaries: string[]) => void, before = "")
       () => console.log(JSON.stringify(["", "", ""])),
       ({ code, message, hint }) => console.log(JSON.stringify([code, message, hint.replace(${JSON.stringify(folder)}, "FOLDER")])),
     );`;
-  const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
+  const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
+    encoding: "utf8",
+    env: { ...process.env, NAPI_RS_NATIVE_LIBRARY_PATH: undefined, ...variables },
+  });
   expect(stderr).toBe("");
   return JSON.parse(stdout) as [string, string, string];
 }
@@ -99,6 +106,17 @@ test("reports why a binary does not load, in one line", () => {
   expect(code).toBe("NO_ADDON");
   expect(message).toMatch(new RegExp(`^the native addon for ${machine} does not load: .+\\.node.*$`));
   expect(hint).toBe("install palimpsest again; if that does not help, build it from a clone");
+});
+
+test.each([
+  ["/nowhere/a.node", "Cannot find module '/nowhere/a.node'"],
+  [join(import.meta.dirname, "..", "package.json"), "it is another program's"],
+])("a library given by a variable is named with it", (library, problem) => {
+  expect(said(() => {}, "", { NAPI_RS_NATIVE_LIBRARY_PATH: library })).toEqual([
+    "NO_ADDON",
+    `\`NAPI_RS_NATIVE_LIBRARY_PATH\` names \`${library}\`, which is not palimpsest's native addon: ${problem}`,
+    "unset the variable, then palimpsest again",
+  ]);
 });
 
 test("a Node that is too old is named before anything else", () => {

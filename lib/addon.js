@@ -77,7 +77,11 @@ function native() {
   try {
     // The generated loader refuses a platform's package of another version only where it is told so.
     process.env[check] = "1";
-    return require("../binding.js");
+    const loaded = require("../binding.js");
+    if (typeof loaded.openStore !== "function") {
+      throw new Error("not loaded", { cause: new Error("it is another program's") });
+    }
+    return loaded;
   } catch (error) {
     /** @type {typeof import("./no-addon.js")} */
     const { withoutAddon } = require("./no-addon.js");

@@ -11,7 +11,17 @@ export function describe(error) {
   return full.replaceAll(/\s*\n\s*/g, " ");
 }
 
-/** The same with the stack, and all that caused it. @param {unknown} error @returns {string} */
+/**
+ * What a person is told of an error, with the log that has more of it. Without the addon nothing is logged: it takes secrets out.
+ * @param {unknown} error
+ * @param {import("./log.js").Log} log
+ */
+export function told(error, log) {
+  const { code } = /** @type {{ code?: unknown }} */ (error ?? {});
+  return log.writes("error") && code !== "NO_ADDON" ? `${describe(error)}. Details: ${log.file}` : describe(error);
+}
+
+/** An error with the stack, and all that caused it. @param {unknown} error @returns {string} */
 export function withCauses(error) {
   const own = error instanceof Error ? `${describe(error)}\n${error.stack ?? ""}` : describe(error);
   const cause = error instanceof Error ? error.cause : undefined;

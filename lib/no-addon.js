@@ -43,6 +43,15 @@ function explained(error, { folder, optionalDependencies = {} }) {
       hint: "install a newer Node, then palimpsest again",
     };
   }
+  const given = process.env.NAPI_RS_NATIVE_LIBRARY_PATH;
+  if (given) {
+    // The generated loader tries nothing else then.
+    const problem = causes(error).at(-1) ?? "it cannot be loaded";
+    return {
+      message: `\`NAPI_RS_NATIVE_LIBRARY_PATH\` names \`${given}\`, which is not palimpsest's native addon: ${problem}`,
+      hint: "unset the variable, then palimpsest again",
+    };
+  }
   const [, expected, found] =
     causes(error)
       .map((message) => mismatch.exec(message))

@@ -1,6 +1,6 @@
 // Fail open: a failure of ours never reaches OpenClaw. Each is logged with its causes; the first of each kind is told through the host's
 // log, and `/palimpsest` says the newest. Nothing in this file throws or rejects.
-import { describe, withCauses } from "../lib/failures.js";
+import { describe, told, withCauses } from "../lib/failures.js";
 import { openLog } from "../lib/log.js";
 import { harmless } from "../lib/terminal.js";
 
@@ -52,7 +52,7 @@ export class Failures {
     const kind = /** @type {{ code?: unknown } | null} */ (error)?.code ?? what;
     if (!this.#told.has(kind) && this.#told.size < maxTold) {
       this.#told.add(kind);
-      this.notice(`${what}: ${describe(error)}. Details: ${this.file}`);
+      this.notice(`${what}: ${told(error, this.#log)}`);
     }
     await this.#log.write("error", `${what}: ${withCauses(error)}`);
   }

@@ -3,7 +3,7 @@
 // look like and how the file is kept is in lib/log.js.
 import { join } from "node:path";
 import { type ContextEvent, type ExtensionAPI, type ExtensionContext, VERSION } from "@earendil-works/pi-coding-agent";
-import { describe, withCauses } from "../lib/failures.js";
+import { describe, told, withCauses } from "../lib/failures.js";
 import { type Log, openLog } from "../lib/log.js";
 import { harmless } from "../lib/terminal.js";
 import { type Addon, loadAddon, thisCopy } from "./addon.ts";
@@ -44,7 +44,7 @@ export function createFailures(file: Log, ctx: ExtensionContext): Failures {
     log: logged,
     farewell,
     async last(what, error) {
-      farewell(`${what}: ${describe(error)}. Details: ${file.file}`);
+      farewell(`${what}: ${told(error, file)}`);
       await logged(what, error);
     },
     notice: (message) => notify(ctx, `Palimpsest: ${message}`),
@@ -52,7 +52,7 @@ export function createFailures(file: Log, ctx: ExtensionContext): Failures {
       const kind = (error as { code?: unknown } | null)?.code;
       if (!notified.has(kind)) {
         notified.add(kind);
-        notify(ctx, `Palimpsest: ${what}: ${describe(error)}. Details: ${file.file}`);
+        notify(ctx, `Palimpsest: ${what}: ${told(error, file)}`);
       }
       await logged(what, error);
     },

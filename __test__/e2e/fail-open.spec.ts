@@ -155,6 +155,7 @@ describe("an addon that throws", () => {
     const finished = await runPi(sandbox, ["-e", entryOf(copy), "-p", "read a.txt"]);
     await expectPlainPi(model, sandbox, finished);
     expect(finished.stderr).toContain("is not built (NO_ADDON); hint: run `npm install` and `npm run build` in `");
+    expect(finished.stderr, "there is no log then").not.toContain("Details");
   });
 
   test("because its binary is broken", async () => {
