@@ -54,7 +54,8 @@ pub use search::{
     SearchResults, SnippetLine,
 };
 pub use search::{
-    Phrase, Ranking, SearchUnit, TermKind, each_term, inverse_frequency, snippet, term_frequency,
+    Phrase, Ranking, SearchUnit, TermKind, each_term, inverse_frequency, session_of, snippet,
+    term_frequency,
 };
 use sqlite::IN_MEMORY;
 pub use sqlite::install_locks;

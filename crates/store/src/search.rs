@@ -18,4 +18,5 @@ pub use ranking::{Ranking, inverse_frequency, term_frequency};
 pub use results::{SearchHit, SearchQuery, SearchResults};
 pub use snippet::{SnippetLine, snippet};
 pub use terms::{TermKind, each_term};
-pub(super) use texts::{Columns, Searched, session_of};
+pub use texts::session_of;
+pub(super) use texts::{Columns, Searched};

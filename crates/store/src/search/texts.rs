@@ -49,12 +49,9 @@ impl Columns {
     }
 }
 
-/// The session that an object belongs to, from its own or its chat's ID; `None` for objects that
-/// sessions share.
-pub(crate) fn session_of<'a>(
-    envelope: &'a Envelope,
-    fields: &'a Map<String, Value>,
-) -> Option<&'a str> {
+/// The name of the session that an object belongs to, from its own or its chat's ID; `None` for
+/// objects that sessions share.
+pub fn session_of<'a>(envelope: &'a Envelope, fields: &'a Map<String, Value>) -> Option<&'a str> {
     let id = envelope.id.as_str();
     match envelope.kind {
         ObjectType::File => None,

@@ -16,13 +16,14 @@ const ERASED_AT_ONCE: usize = 2_000;
 
 impl XtdbBackend {
     /// Erases objects, and leaves a tombstone for each: no version of them is stored again, and
-    /// other stores follow. Erases contents likewise. An object that is not there stays away,
-    /// except a file, which another store may still bring.
+    /// other stores follow; returns which. Erases contents likewise. An object that is not there
+    /// stays away, except a file, which another store may still bring.
     ///
     /// `objects`: the latest version of each, of which only ID, type and hashes remain here.
-    pub(crate) fn forget(&self, objects: &[Version], contents: &[Hash]) -> Result<()> {
+    pub(crate) fn forget(&self, objects: &[Version], contents: &[Hash]) -> Result<Vec<ObjectId>> {
         let mut evicted = Vec::new();
         let mut left = Vec::new();
+        let mut forgotten = Vec::new();
         for version in objects {
             let id = &version.envelope.id;
             let found = self.document(id, At::Latest, &Room::for_answers())?;
@@ -32,6 +33,7 @@ impl XtdbBackend {
             if found.is_some() || version.envelope.kind == ObjectType::File {
                 evicted.extend(self.documents_of(id)?);
                 left.push(documents::tombstone(version)?);
+                forgotten.push(id.clone());
             }
         }
         for hash in contents {
@@ -42,7 +44,8 @@ impl XtdbBackend {
             }
         }
         self.evict(evicted)?;
-        self.change(&left.into_iter().map(TxOp::Put).collect::<Vec<_>>())
+        self.change(&left.into_iter().map(TxOp::Put).collect::<Vec<_>>())?;
+        Ok(forgotten)
     }
 
     /// Erases objects that are stored again with other text.

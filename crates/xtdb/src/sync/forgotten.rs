@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use super::state::State;
 use super::{Connected, Pushed, Sharing};
 use base::error::{Error, Result};
-use base::object::{AsOf, ObjectId};
+use base::object::{AsOf, ObjectId, ObjectType, Source};
 use store::archive::session_versions;
-use store::{ForgetOptions, OnProgress, Progress, Stage, Version};
+use store::{ForgetOptions, OnProgress, Progress, Stage, Version, session_of};
 
 impl Sharing {
     /// Removes from the shared store what was removed here since the last time. Documents that lost
@@ -25,12 +25,16 @@ impl Sharing {
         for (number, replaced) in self.local.upkeep("sharing")?.replaced(after)? {
             let mut objects = Vec::new();
             for id in &replaced.forgotten {
-                objects.extend(self.local.get(id, AsOf::Latest)?);
+                let latest = self.local.get(id, AsOf::Latest)?;
+                let is_file = |version: &Version| version.envelope.kind == ObjectType::File;
+                if latest.as_ref().is_some_and(is_file) || self.is_there(shared, id)? {
+                    objects.extend(latest);
+                }
             }
-            shared.backend.forget(&objects, &replaced.banned)?;
+            reached.extend(shared.backend.forget(&objects, &replaced.banned)?);
             let mut changed = BTreeSet::new();
             for id in &replaced.changed {
-                if shared.store.get(id, AsOf::Latest)?.is_some() {
+                if self.is_there(shared, id)? {
                     changed.insert(id.clone());
                 }
             }
@@ -38,13 +42,18 @@ impl Sharing {
             for id in &changed {
                 self.send(shared, self.whole(id)?)?;
             }
-            reached.extend(objects.into_iter().map(|version| version.envelope.id));
             reached.extend(changed);
             pushed.forgotten = reached.len() as u64;
             progress(Progress { stage: Stage::Sending, done: pushed.forgotten, of: None })?;
             self.advance(shared, false, |state| state.replaced = number)?;
         }
         Ok(())
+    }
+
+    /// Whether the shared store has a version of an object that is also here. Local servers repeat
+    /// `call_0`: what is there under an ID may be another's.
+    fn is_there(&self, shared: &Connected, id: &ObjectId) -> Result<bool> {
+        Ok(!shared.backend.known(&self.local.history(id)?)?.is_empty())
     }
 
     /// The versions of an object, oldest first; of a session, everything that it refers to.
@@ -59,17 +68,33 @@ impl Sharing {
         }
     }
 
-    /// Forgets here what others chose to forget; returns the number of objects.
-    pub(super) fn forget_here(&self, ids: &[ObjectId]) -> Result<u64> {
+    /// Forgets here what others chose to forget, of what is shared; returns the number of objects.
+    pub(super) fn forget_here(&self, shared: &Connected, ids: &[ObjectId]) -> Result<u64> {
         let mut count = 0;
         for id in ids {
-            if self.local.get(id, AsOf::Latest)?.is_none() || self.local.is_forgotten(id)? {
-                continue;
+            let history = self.local.history(id)?;
+            if self.is_common(shared, &history)? && !self.local.is_forgotten(id)? {
+                let options = ForgetOptions { dry_run: false, everywhere: false };
+                count += self.local.forget(id, options)?.objects.len() as u64;
             }
-            let options = ForgetOptions { dry_run: false, everywhere: false };
-            self.local.forget(id, options)?;
-            count += 1;
         }
         Ok(count)
+    }
+
+    /// Whether others have a say about an object: one that came from elsewhere, a file that is
+    /// shared, or a part of a session that was sent.
+    fn is_common(&self, shared: &Connected, history: &[Version]) -> Result<bool> {
+        let Some(Version { envelope, fields, .. }) = history.first() else { return Ok(false) };
+        if history.iter().any(|version| version.origin.store_id != self.local.id()) {
+            return Ok(true);
+        }
+        if envelope.kind == ObjectType::File {
+            let path = envelope.source.as_ref().and_then(Source::path);
+            return Ok(!path.is_some_and(|path| (self.options.is_excluded)(path)));
+        }
+        let state = State::read(&self.local, shared.store.id())?;
+        let session =
+            session_of(envelope, fields).map(|name| ObjectId::new(format!("session:{name}")));
+        Ok(session.is_some_and(|id| state.sessions.contains(&id) || state.named.contains_key(&id)))
     }
 }

@@ -66,7 +66,7 @@ impl Sharing {
             self.remember(&logged.machines)?;
             let (taken, ahead) = self.parted_by_time(logged.versions);
             self.take_page(shared, taken, &mut pulled)?;
-            pulled.forgotten += self.forget_here(&logged.forgotten)?;
+            pulled.forgotten += self.forget_here(shared, &logged.forgotten)?;
             let mut state = State::read(&self.local, shared.store.id())?;
             state.ahead.extend(ahead);
             (state.pulled, state.pulled_at) = (logged.until, Some(logged.time));

@@ -13,7 +13,7 @@ use testing::http::{Connection, Request};
 use testing::xtdb::{Database, Node, NodeKind, Options};
 
 /// Puts documents past this program.
-fn put(database: &Database, documents: &[Value]) {
+pub(crate) fn put(database: &Database, documents: &[Value]) {
     let ops: Vec<Value> = documents.iter().map(|document| json!(["put", document])).collect();
     let body = json!({ "tx-ops": ops }).to_string();
     let path = format!("{}/_xtdb/submit-tx", database.path());

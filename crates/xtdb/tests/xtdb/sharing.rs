@@ -9,6 +9,7 @@ use base::object::{AsOf, Envelope, ObjectId, ObjectType, Payload, Source, Versio
 use store::{Expected, ForgetOptions, Query, Store};
 use xtdb::migrate;
 
+use crate::bad_input::put;
 use crate::machine::{Machine, NOW, everything, shared, source, versions};
 use crate::recordings;
 use testing::faults::{Fault, Proxy};
@@ -271,8 +272,39 @@ fn what_one_forgets_is_gone_everywhere_and_does_not_come_back() {
     assert_eq!(late.push().left_out[0].reason, "forgotten");
     assert_eq!(late.pull().forgotten, 1);
     assert_eq!(late.text(&id), None);
-    assert_eq!((one.push().forgotten, other.push().forgotten), (0, 1), "told once by each");
+    assert_eq!((one.push().forgotten, other.push().forgotten), (0, 0), "it is gone there");
     assert_eq!((one.pull().forgotten, other.pull().forgotten), (0, 0));
+}
+
+#[test]
+fn what_was_never_shared_stays_whatever_others_forget() {
+    let Some(database) = Database::new() else { return };
+    let [one, other] = [Machine::at(&database.url()), Machine::at(&database.url())];
+    run_session(&one.store, "s1", "what one ran\n");
+    run_session(&other.store, "s2", "what the other ran\n");
+    let [first, second] = ["session:s1", "session:s2"].map(ObjectId::new);
+    let call = ObjectId::new("call_0");
+    let output = |machine: &Machine| machine.text(&call);
+    one.sharing.push_session(&first).unwrap();
+    // Of these IDs the shared store has another's, or nothing.
+    other.write("/p/a.txt", "a file\n");
+    other.push();
+    one.store.forget(&first, ForgetOptions { dry_run: false, everywhere: false }).unwrap();
+    assert_eq!(one.push().forgotten, 3, "the session, its chat and its call");
+    assert_eq!(other.pull().forgotten, 0);
+    assert_eq!(output(&other).as_deref(), Some("what the other ran\n"));
+    // A tombstone made by hand.
+    let hash = "0".repeat(64);
+    let tombstone = serde_json::json!({
+        "xt/id": second, "type": "session", "forgotten": true, "identity_hash": hash,
+        "content_hash": hash, "payload": "{}",
+        "redacted": {"reason": "forgotten", "found_hash": hash},
+    });
+    put(&database, &[tombstone]);
+    assert_eq!(other.pull().forgotten, 0);
+    assert!(!other.store.is_forgotten(&second).unwrap());
+    other.store.forget(&second, ForgetOptions { dry_run: false, everywhere: false }).unwrap();
+    assert_eq!(other.push().forgotten, 0, "nothing of it was there");
 }
 
 #[test]
