@@ -3,6 +3,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,7 +57,7 @@ impl Store {
     /// Opens the store at `path` like [`Self::open`], but does not create one.
     ///
     /// # Errors
-    /// `STORE_UNAVAILABLE` if there is none, and those of [`Self::open`].
+    /// `STORE_UNAVAILABLE` if there is none or its file is empty, and those of [`Self::open`].
     pub fn open_existing(path: &str) -> Result<Self> {
         refuse_missing(path)?;
         Self::open(path)
@@ -367,11 +368,15 @@ impl fmt::Debug for Store {
 
 fn refuse_missing(path: &str) -> Result<()> {
     let file = Path::new(path);
-    if path != IN_MEMORY && matches!(file.try_exists(), Ok(false)) {
-        let problem = "there is none".to_owned();
-        return Err(Error::StoreUnavailable { path: file.to_owned(), problem, source: None });
-    }
-    Ok(())
+    let problem = match file.metadata() {
+        _ if path == IN_MEMORY => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => "there is none",
+        // A store would be made of it.
+        Ok(found) if found.is_file() && found.len() == 0 => "it is empty",
+        _ => return Ok(()),
+    };
+    let (path, problem) = (file.to_owned(), problem.to_owned());
+    Err(Error::StoreUnavailable { path, problem, source: None })
 }
 
 fn notices(backend: &SqliteBackend, path: &str) -> Vec<String> {

@@ -278,6 +278,12 @@ fn reading_makes_no_store() {
     let error = Store::open_existing(path.to_str().unwrap()).unwrap_err();
     assert_eq!(error.code(), "STORE_UNAVAILABLE");
     assert!(!path.parent().unwrap().exists());
+    std::fs::create_dir(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, "").unwrap();
+    let error = Store::open_existing(path.to_str().unwrap()).unwrap_err();
+    assert!(error.to_string().contains("it is empty"), "{error}");
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
+    std::fs::remove_file(&path).unwrap();
     Store::open(path.to_str().unwrap()).unwrap();
     Store::open_existing(path.to_str().unwrap()).unwrap();
 }
