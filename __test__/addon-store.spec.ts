@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type ItemContent, openStore, type Store, storePath } from "../index.js";
+import { withRefreshed } from "../lib/refreshed.js";
 import { isEverything } from "../scripts/lib/tiers.js";
 import { temporaryFolder } from "./e2e/support.ts";
 import { rejection, session, step, store, user, wrong } from "./sessions.ts";
@@ -12,6 +13,21 @@ const call = (text: string, more: object = {}) => ({ type: "toolcall" as const, 
 async function codeOf(attempt: () => Promise<unknown>): Promise<string> {
   return (await rejection(attempt)).code;
 }
+
+test.each(["READ_ONLY", "NO_SPACE"])("what fails with %s is done in a copy", async (code) => {
+  const to = await openStore({ path: join(temporaryFolder(), "store.sqlite") });
+  await to.put(call("one\n"));
+  const paths: string[] = [];
+  const read = await withRefreshed({ path: to.path }, async (opened) => {
+    paths.push(opened.path);
+    if (opened.path === to.path) {
+      throw Object.assign(new Error("cannot be written"), { code });
+    }
+    return opened.content("call");
+  });
+  expect([read, paths.length, paths[0]]).toEqual(["one\n", 2, to.path]);
+  await to.close();
+});
 
 describe("a version", () => {
   test("keeps a field whatever its name", async () => {

@@ -19,11 +19,22 @@ export async function withRefreshed(options, work) {
   try {
     return await withWritten(options, work);
   } catch (error) {
-    if (/** @type {{ code?: unknown } | null} */ (error)?.code === "READ_ONLY") {
-      return withCopy(options, work);
+    if (!isAboutWriting(error)) {
+      throw error;
     }
-    throw error;
+    try {
+      return await withCopy(options, work);
+    } catch (second) {
+      // Where no copy fits either, the store's own error says more.
+      throw /** @type {{ code?: unknown } | null} */ (second)?.code === "ENOSPC" ? error : second;
+    }
   }
+}
+
+/** Whether an error leaves the store readable. @param {unknown} error */
+function isAboutWriting(error) {
+  const { code } = /** @type {{ code?: unknown }} */ (error ?? {});
+  return code === "READ_ONLY" || code === "NO_SPACE";
 }
 
 /**

@@ -55,6 +55,11 @@ export const search = {
           patienceSeconds: patience,
         };
         const found = await withProgress("searching", () => store.search(given.positionals.join(" "), options));
+        if (found.unwritten === "NO_SPACE") {
+          // Searched in a copy elsewhere.
+          const message = `no space is left for the index: ${plural(found.unindexed, "version")} not searched`;
+          throw Object.assign(new Error(message), { code: found.unwritten });
+        }
         if (given.json) {
           return writeJson(found);
         }

@@ -76,6 +76,7 @@ fn found(results: &SearchResults) -> Value {
         "total": results.total,
         "complete": results.is_complete,
         "unindexed": results.unindexed,
+        "unwritten": results.unwritten,
         "outputs": <&str>::from(results.outputs),
     })
 }

@@ -125,6 +125,8 @@ export interface SearchResults {
   complete: boolean;
   /** Versions that could not be searched because the index could not be written; usually 0. */
   unindexed: number;
+  /** Code of the error for which the index could not be written, such as `NO_SPACE`; else null. */
+  unwritten: string | null;
   /** Which outputs of tool calls were searched by their text; those that `gc` left out are found by tool and arguments alone. */
   outputs: "all" | "some" | "none";
 }

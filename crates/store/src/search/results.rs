@@ -57,6 +57,8 @@ pub struct SearchResults {
     /// Versions that were not searched, because the index could not be written or was not up to
     /// date in time; usually 0.
     pub unindexed: u64,
+    /// Code of the error for which the index could not be written.
+    pub unwritten: Option<&'static str>,
     /// Which outputs of tool calls were searched by their text.
     pub outputs: SearchedOutputs,
 }
@@ -105,10 +107,12 @@ impl Store {
         }
         let expression = Expression::parse(&query.text)?;
         let index = self.upkeep("full-text search")?;
-        let unindexed = match index.index_texts(query.patience) {
-            Ok(true) => 0,
-            Ok(false) => index.unindexed_texts()?,
-            Err(error) if is_about_writing(&error) => index.unindexed_texts()?,
+        let (unindexed, unwritten) = match index.index_texts(query.patience) {
+            Ok(true) => (0, None),
+            Ok(false) => (index.unindexed_texts()?, None),
+            Err(error) if is_about_writing(&error) => {
+                (index.unindexed_texts()?, Some(error.code()))
+            }
             Err(error) => return Err(error),
         };
         let (found, segments) = self.find_rows(index, &expression, query)?;
@@ -118,7 +122,7 @@ impl Store {
         }
         let (total, is_complete) = (found.total, found.is_complete);
         let outputs = index.searched_outputs()?;
-        Ok(SearchResults { hits, total, is_complete, unindexed, outputs })
+        Ok(SearchResults { hits, total, is_complete, unindexed, unwritten, outputs })
     }
 
     /// The index rows that match a search, for callers with their own ranking, and the reason if

@@ -9,7 +9,7 @@ use std::process::Command;
 use base::object::{AsOf, Envelope, ObjectId, ObjectType, Payload};
 use base::{Error, Result};
 use rusqlite::Connection;
-use store::{Expected, Store, doctor};
+use store::{Expected, SearchQuery, Store, doctor};
 
 use testing::child::only;
 use testing::private_file;
@@ -187,6 +187,8 @@ fn limited_files(folder: &Path) {
         assert!(acknowledged < 1_000);
     };
     is_full(&error);
+    let found = store.search(&SearchQuery::new("word")).unwrap();
+    assert!(found.unindexed == 0 || found.unwritten == Some("NO_SPACE"), "{found:?}");
     verify(&store, acknowledged);
     fs::write(folder.join("acknowledged"), acknowledged.to_string()).unwrap();
 }
