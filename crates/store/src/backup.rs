@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::Store;
+use super::doctor::{self, Finding, FindingKind};
 use base::error::{Error, Result};
 use base::object::TxId;
 use files::Output;
@@ -23,21 +24,31 @@ pub struct Backup {
 }
 
 impl Store {
-    /// Copies the store into a file that only its user may read, as it is at one moment, checks the
-    /// copy, and puts it in its place. Others may write meanwhile: they wait for nothing, and the
+    /// Copies the store into a file that only its user may read, as it is at one moment, checks all
+    /// of the copy, and puts it in its place. Others may write meanwhile: they wait for nothing, and the
     /// log keeps what they write until it is done. The copy is a whole store: put in the place of
     /// one, it goes on from there.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for what is not a place for a file, such as standard output; `NOT_PRIVATE`,
-    /// `FILE`, also for a store that is in use, such as this one; `NO_SPACE`; `STORE_CORRUPT` if the store, and so the copy, is damaged.
+    /// `FILE`, also for a store that is in use, such as this one; `NO_SPACE`; `STORE_CORRUPT` if the store, and so the copy, is
+    /// damaged anywhere; what stood in its place stays then.
     pub fn backup(&self, path: &Path) -> Result<Backup> {
         let upkeep = self.upkeep("`backup`")?;
         let output = Output::create_database(path)?;
         let beside = output.path_beside();
         let beside = beside.ok_or_else(|| Error::argument("path", "must be the name of a file"))?;
-        let backup = upkeep.backup(&beside)?;
+        upkeep.backup(&beside)?;
+        let report = doctor::check_file(&beside, true, &mut |_| Ok(()))?;
+        // A time says nothing of the text.
+        let is_damage =
+            |found: &&Finding| found.kind.is_damage() && found.kind != FindingKind::Time;
+        if let Some(damage) = report.findings.iter().find(is_damage) {
+            let (path, source) = (self.path().into(), damage.problem.as_str().into());
+            return Err(Error::StoreCorrupt { path, source });
+        }
+        let bytes = std::fs::metadata(&beside).map_or(0, |metadata| metadata.len());
         output.finish()?;
-        Ok(backup)
+        Ok(Backup { tx_id: report.as_of, versions: report.checked.versions, bytes })
     }
 }

@@ -16,8 +16,8 @@ use super::{
     query, replace, search_index, write,
 };
 use crate::{
-    Backend, Backup, Garbage, Glance, Growth, IndexedFolder, Item, Lost, Op, PlacedItem, Query,
-    Receipt, Replaced, Replacement, StoreSize, Version,
+    Backend, Garbage, Glance, Growth, IndexedFolder, Item, Lost, Op, PlacedItem, Query, Receipt,
+    Replaced, Replacement, StoreSize, Version,
 };
 use base::error::Result;
 use base::object::{
@@ -277,8 +277,8 @@ impl SqliteBackend {
         })
     }
 
-    /// Copies the store as it is at one moment into an empty file, and checks the copy.
-    pub fn backup(&self, to: &Path) -> Result<Backup> {
+    /// Copies the store as it is at one moment into an empty file.
+    pub fn backup(&self, to: &Path) -> Result<()> {
         self.read(|connection| backup::backup(connection, to))
     }
 

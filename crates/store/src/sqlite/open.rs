@@ -167,11 +167,6 @@ pub(super) fn indexer(path: &Path) -> Result<Connection> {
     failure::while_busy(open).map_err(|failure| failure.at(path))
 }
 
-/// Opens a copy that nobody else uses, to check it.
-pub(super) fn copy(path: &Path) -> Step<Connection> {
-    connect_with(path, How::ReadAlone)
-}
-
 /// Opens a connection that only reads.
 pub(super) fn reader(path: &Path) -> Result<Connection> {
     let open = || {

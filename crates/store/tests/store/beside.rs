@@ -329,6 +329,23 @@ fn a_killed_backup_leaves_the_copy_before_or_a_whole_one() {
     }
 }
 
+#[test]
+fn a_damaged_store_takes_no_copys_place() {
+    let (_folder, path) = place();
+    let store = open(&path);
+    with_sessions(&store, 3);
+    let copy = beside(&path, "copy.sqlite");
+    store.backup(&copy).unwrap();
+    let good = fs::read(&copy).unwrap();
+    store.close().unwrap();
+    let other = rusqlite::Connection::open(&path).unwrap();
+    let damaged = other.execute("UPDATE version SET fields = '{\"tool\":\"other\"}'", []).unwrap();
+    assert!(damaged > 0);
+    drop(other);
+    assert_eq!(open(&path).backup(&copy).unwrap_err().code(), "STORE_CORRUPT");
+    assert_eq!((fs::read(&copy).unwrap() == good, left_beside(&path)), (true, 0));
+}
+
 /// Copies that are not in their place.
 fn left_beside(path: &Path) -> usize {
     let names = fs::read_dir(path.parent().unwrap()).unwrap();
