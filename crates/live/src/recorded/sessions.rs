@@ -11,7 +11,7 @@ use super::title;
 use crate::journal::{Written, is_forgotten, read_events, stem, written, written_at_most};
 use base::error::{Error, Result};
 use base::object::{AsOf, Handle, ObjectId, ObjectType, Timestamp, TxId, session_name};
-use session::{Opened, Session};
+use session::{IndexEntry, Opened, Session, Subject};
 use store::{Store, Version, copied_from};
 
 /// Maximum number of candidates listed for an ambiguous name.
@@ -121,12 +121,19 @@ fn host(version: &Version) -> &str {
 /// The object that a handle of a session names.
 ///
 /// # Errors
-/// `UNKNOWN_NAME` if the session gave no such handle.
+/// `UNKNOWN_NAME` if the session gave no such handle, or to a call that was left out when the
+/// session came here: another has its ID.
 pub fn find_handle(store: &Store, session: &ObjectId, handle: Handle) -> Result<ObjectId> {
     let state = Session::replay(&read_events(store, session, AsOf::Latest)?);
     let entry = state.index().by_handle(handle);
-    let id = entry.map(|entry| entry.id.clone());
-    id.ok_or_else(|| Error::unknown_name(handle.to_string()))
+    let unknown = || Error::unknown_name(handle.to_string());
+    let IndexEntry { id, subject, .. } = entry.ok_or_else(unknown)?;
+    if matches!(subject, Subject::Toolcall { .. })
+        && store.find_version(id, subject.version())?.is_none()
+    {
+        return Err(unknown());
+    }
+    Ok(id.clone())
 }
 
 /// The number of a session's newest call.

@@ -25,6 +25,9 @@ const CHUNK_ROWS: u64 = 512;
 /// Bytes of text after which a chunk ends.
 const CHUNK_BYTES: u64 = 16 << 20;
 
+/// The fields of a toolcall that say which call it is.
+const OF_A_CALL: [&str; 4] = ["chat_ref", "position", "tool", "args"];
+
 /// Plans which parts of an archive to write.
 pub(super) struct Merge<'a> {
     pub(super) store: &'a Store,
@@ -203,8 +206,7 @@ impl<'a> Merge<'a> {
             Some(Refusal::Parted)
         } else {
             self.load(&entry.id)?;
-            let here = self.objects[&entry.id].identity_hash.as_ref();
-            here.is_some_and(|here| *here != entry.identity_hash).then_some(Refusal::OtherObject)
+            self.is_other(at, entry)?.then_some(Refusal::OtherObject)
         };
         if let Some(refusal) = refusal {
             chunk.refuse(&entry.id, refusal);
@@ -222,6 +224,25 @@ impl<'a> Merge<'a> {
             items,
             rank: rank(events, &entry.origin, &entry.content_hash),
         }
+    }
+
+    /// Whether the store has another object under an ID. Providers repeat those of calls, so a call
+    /// is another in another chat, at another position, or with other arguments.
+    fn is_other(&mut self, at: usize, entry: &Entry) -> Result<bool> {
+        let Some(identity) = &self.objects[&entry.id].identity_hash else { return Ok(false) };
+        if *identity != entry.identity_hash || entry.kind != Some(ObjectType::Toolcall) {
+            return Ok(*identity != entry.identity_hash);
+        }
+        let Some(here) = self.store.get(&entry.id, AsOf::Latest)? else { return Ok(false) };
+        let there = self.incoming.version(at)?;
+        // What was replaced in a call's arguments does not make it another.
+        let is_whole = here.redacted.is_none() && there.redacted.is_none();
+        let compared = if is_whole { &OF_A_CALL[..] } else { &OF_A_CALL[..2] };
+        let differs = |name: &&str| {
+            let fields = here.fields.get(*name).zip(there.fields.get(*name));
+            fields.is_some_and(|(here, there)| here != there)
+        };
+        Ok(compared.iter().any(differs))
     }
 
     /// The operation that puts a version after those planned so far; `None` if it is refused.

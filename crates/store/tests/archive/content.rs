@@ -270,6 +270,33 @@ fn conflicting_versions_are_left_out_and_listed() {
 }
 
 #[test]
+fn a_call_of_another_session_with_the_same_id_is_another() {
+    for here in World::each() {
+        let there = World::in_memory();
+        let call = |world: &World, chat: &str, position: u64, output: &str| {
+            let fields =
+                json!({ "tool": "bash", "args": {}, "chat_ref": chat, "position": position });
+            let Value::Object(fields) = fields else { unreachable!() };
+            let payload =
+                Payload { content: Some(output.to_owned()), fields, ..Payload::default() };
+            let id = ObjectId::new("call_0");
+            world.put(Envelope::unsourced(id, ObjectType::Toolcall).unwrap(), &payload)
+        };
+        let id = call(&here, "chat:mine", 1, "mine\n");
+        there.clock.fetch_add(1_000, Ordering::Relaxed);
+        call(&there, "chat:theirs", 1, "theirs\n");
+        let imported = here.import(&there.export(ArchiveScope::Everything));
+        assert_eq!((imported.versions, imported.left_out[0].reason), (0, "other_object"));
+        let version = here.store.get(&id, AsOf::Latest).unwrap().unwrap();
+        assert_eq!(here.store.content(&version).unwrap().as_deref(), Some("mine\n"));
+        // The same call with another output is a version of it.
+        let again = World::in_memory();
+        call(&again, "chat:mine", 1, "mine, changed by the host\n");
+        assert_eq!(here.import(&again.export(ArchiveScope::Everything)).versions, 1);
+    }
+}
+
+#[test]
 fn a_forgotten_object_is_not_stored_again() {
     let here = World::in_memory().with_history();
     let folder = tempfile::tempdir().unwrap();
