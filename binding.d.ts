@@ -2090,6 +2090,8 @@ export interface ExportedArchive {
   writtenBytes: number;
   /** Number of secrets that were replaced, by rule. */
   redactions: Record<string, number>;
+  /** Versions whose text is not what was written, with the reason `damaged`. */
+  leftOut: Array<LeftOutOfImport>;
 }
 
 /** What was forgotten, or would be in a dry run. */

@@ -245,6 +245,21 @@ describe("doctor", () => {
     expect(readFileSync(notes, "utf8")).toBe("my notes\n");
   });
 
+  test("what is damaged is left out of an archive, and said with exit code 1", () => {
+    const at = withTwoVersions();
+    const whole = join(at.folder, "whole.jsonl");
+    expect(at.run("export", whole).status).toBe(0);
+    const database = new DatabaseSync(at.store);
+    database.exec("UPDATE version SET fields = '{}' WHERE tx_id = 1");
+    database.close();
+    const rest = at.run("export", join(at.folder, "rest.jsonl"));
+    expect([rest.status, rest.stdout]).toEqual([1, expect.stringMatching(/^wrote 1 object, 1 version, /)]);
+    expect(rest.stderr).toMatch(/^palimpsest: left out [0-9a-f…]+: /);
+    // As `doctor` advises.
+    expect(at.run("import", whole).stdout).toContain("1 version made whole");
+    expect(at.run("doctor").status).toBe(0);
+  });
+
   test("names the damage, exits with 1, and sets the store aside", () => {
     const at = withTwoVersions();
     const database = new DatabaseSync(at.store);

@@ -2,6 +2,7 @@
 
 import { plural } from "../../lib/describe.js";
 import { text, UsageError } from "../lib/arguments.js";
+import { leftOutLines } from "../lib/merged.js";
 import { write, writeError, writeJson } from "../lib/output.js";
 import { progressText, withProgress } from "../lib/progress.js";
 import { findObject, forNames, withStore } from "../lib/store.js";
@@ -19,7 +20,7 @@ export const exportArchive = {
     compress: { type: "boolean", text: "compress with zstd; default for a FILE that ends in .zst" },
   },
   notes: [
-    "An archive is JSON Lines, described in docs/archive-format.md. `palimpsest import` reads it. An existing FILE is replaced once the archive is complete. `-` is stdout; counts then go to stderr.",
+    "An archive is JSON Lines, described in docs/archive-format.md. `palimpsest import` reads it. An existing FILE is replaced once the archive is complete. `-` is stdout; counts then go to stderr. A version whose stored text is damaged is left out and named; the exit code is 1 then.",
   ],
   json: "ExportedArchive & { path: string }",
   examples: ["palimpsest export backup.jsonl.zst", "palimpsest export - --session latest --redact | less"],
@@ -33,6 +34,7 @@ export const exportArchive = {
     if (path === "-" && given.json) {
       throw new UsageError("`--json` and the archive cannot both go to stdout", "export to a file");
     }
+    let code = 0;
     const done = withStore(
       given,
       async (store) => {
@@ -46,6 +48,7 @@ export const exportArchive = {
           };
           return store.maintenance.exportArchive(options, progressText(report, "exporting"));
         });
+        code = found.leftOut.length > 0 ? 1 : 0;
         if (given.json) {
           return writeJson({ path, ...found });
         }
@@ -61,6 +64,7 @@ export const exportArchive = {
           const total = redactions.reduce((sum, [, count]) => sum + count, 0);
           await print(`redacted ${total}${redactions.map(([rule, count]) => `\n  ${count} ${rule}`).join("")}\n`);
         }
+        await writeError(leftOutLines(found.leftOut));
       },
       { needed: object === undefined ? [] : forNames },
     );
@@ -69,6 +73,7 @@ export const exportArchive = {
         throw error;
       }
     });
+    return code;
   },
 };
 

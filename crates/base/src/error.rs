@@ -454,6 +454,14 @@ impl Error {
         self.get_message()
     }
 
+    /// Whether stored data is damaged, which reading again does not change.
+    pub fn is_damage(&self) -> bool {
+        matches!(
+            self,
+            Self::HashMismatch { .. } | Self::StoreCorrupt { .. } | Self::XtdbDocument { .. }
+        )
+    }
+
     /// Whether our program, or something it depends on, is broken, so that asking differently would
     /// not help.
     pub fn is_failure(&self) -> bool {

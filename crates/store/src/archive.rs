@@ -109,6 +109,8 @@ pub struct Exported {
     pub written_bytes: u64,
     /// Number of replacements by rule; empty without `redact`.
     pub redactions: BTreeMap<&'static str, u64>,
+    /// Versions whose text is not what was written, with the error.
+    pub left_out: Vec<LeftOut>,
 }
 
 /// Whether the text of the file at a path must not be stored.

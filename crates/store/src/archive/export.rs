@@ -14,7 +14,7 @@ use super::format::{
 use super::prefix::common_items;
 use super::scope::Selection;
 use super::secrets::{Counts, redact_item, redact_version};
-use super::{ArchiveScope, ExportOptions, Exported, OnProgress, Progress, Stage};
+use super::{ArchiveScope, ExportOptions, Exported, LeftOut, OnProgress, Progress, Stage};
 use crate::{Store, Version};
 use base::error::{Error, Result};
 use base::object::{AsOf, Hash, Nickname, ObjectId, TxId};
@@ -31,13 +31,13 @@ const REPORT_VERSIONS: u64 = 256;
 
 impl Store {
     /// Writes an archive to `output` and flushes it. Versions written by others meanwhile are not
-    /// included.
+    /// included, and neither are those whose text is damaged.
     ///
     /// `path`: used in error messages.
     ///
     /// # Errors
     /// `NOT_FOUND` for an unknown session or object; `INVALID_ARGUMENT` if the session's ID belongs
-    /// to another type; `HASH_MISMATCH` or `STORE_CORRUPT` if stored data is damaged; `FILE`.
+    /// to another type; `HASH_MISMATCH` or `STORE_CORRUPT` if items or tables are damaged; `FILE`.
     pub fn export_archive(
         &self,
         output: impl Write,
@@ -169,9 +169,7 @@ impl<'a, W: Write> Export<'a, W> {
         let id = &version.envelope.id;
         let object = mark(&Hash::of(id.as_str()));
         let key = Key::of(id, &version.content_hash, &version.origin);
-        if self.versions.insert(first_half(&key.0)) {
-            self.first_time(version, object)?;
-        } else {
+        if self.versions.contains(&first_half(&key.0)) {
             let origin = &version.origin;
             let store_id = origin.store_id.clone();
             self.line(&Line::Again(&AgainLine {
@@ -180,6 +178,12 @@ impl<'a, W: Write> Export<'a, W> {
                 content_hash: version.content_hash.clone(),
                 origin: OriginKey { store_id, tx_id: origin.tx_id },
             }))?;
+        } else {
+            if let Err(error) = self.store.verify(version) {
+                return self.leave_out(version, error);
+            }
+            self.versions.insert(first_half(&key.0));
+            self.first_time(version, object)?;
         }
         if self.objects.insert(object) {
             let nicknames = self.store.nicknames(id)?;
@@ -191,8 +195,17 @@ impl<'a, W: Write> Export<'a, W> {
         Ok(())
     }
 
+    /// Leaves out a version whose text is damaged, so that the rest can be carried over.
+    fn leave_out(&mut self, version: &Version, error: Error) -> Result<()> {
+        if !error.is_damage() {
+            return Err(error);
+        }
+        let (id, detail) = (version.envelope.id.clone(), error.to_string());
+        self.report.left_out.push(LeftOut { id, reason: "damaged", detail, versions: 1 });
+        Ok(())
+    }
+
     fn first_time(&mut self, version: &Version, object: Mark) -> Result<()> {
-        self.store.verify(version)?;
         let id = &version.envelope.id;
         let mut line = VersionLine::of(version)?;
         if self.options.redact {

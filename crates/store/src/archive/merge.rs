@@ -14,7 +14,7 @@ use super::checked::envelope;
 use super::incoming::{Entry, Incoming, Member};
 use super::prefix::common_items;
 use super::standing::{Chunk, Place, Placed, Refusal, Standing, chat_of, in_store, rank};
-use crate::{Expected, Item, Op, Put, Splice, Store};
+use crate::{Expected, Item, Op, Put, Splice, Store, Version};
 use base::error::{Error, Result};
 use base::object::{AsOf, Hash, ObjectId, ObjectType, Origin, Redaction, RedactionReason, TxId};
 
@@ -192,6 +192,9 @@ impl<'a> Merge<'a> {
                     chunk.refuse(&entry.id, Refusal::RedactedHere);
                 }
                 Some(_) => chunk.incomplete.push((at, version.tx_id)),
+                None if !entry.is_redacted && self.is_damaged(version)? => {
+                    chunk.incomplete.push((at, version.tx_id));
+                }
                 None => {}
             }
             return Ok(false);
@@ -212,6 +215,17 @@ impl<'a> Merge<'a> {
             chunk.refuse(&entry.id, refusal);
         }
         Ok(refusal.is_none())
+    }
+
+    /// Whether the text of a version in a store's own file is not what was written.
+    fn is_damaged(&self, version: &Version) -> Result<bool> {
+        if self.store.backend().upkeep().is_none() {
+            return Ok(false);
+        }
+        match self.store.verify(version) {
+            Err(error) if error.is_damage() => Ok(true),
+            verified => verified.map(|()| false),
+        }
     }
 
     pub(super) fn in_archive(&self, version: usize) -> Placed {

@@ -1,5 +1,5 @@
 //! Restores the whole text of a version that an earlier archive stored without the parts it left
-//! out.
+//! out, or that was damaged since.
 
 use super::import::Import;
 use super::standing::Refusal;
@@ -8,7 +8,7 @@ use base::error::{Error, Result};
 use base::object::TxId;
 
 impl Import<'_> {
-    /// Replaces incomplete local versions with the archive's, which match their original hashes.
+    /// Replaces incomplete and damaged local versions with the archive's, which match their original hashes.
     /// Text that a person forgot here stays forgotten, and so does text missing from list items: it
     /// is unknown who removed it.
     pub(super) fn restore(&mut self, incomplete: &[(usize, TxId)]) -> Result<()> {

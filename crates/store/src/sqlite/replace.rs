@@ -122,8 +122,12 @@ fn version(
         return Err(forgotten().into());
     }
     for (hash, text) in content.iter().chain(additional.values()) {
-        if redacted.is_none() && write::is_banned(connection, hash)? {
-            return Err(forgotten().into());
+        if redacted.is_none() {
+            if write::is_banned(connection, hash)? {
+                return Err(forgotten().into());
+            }
+            // What is there may be damaged.
+            connection.run("DELETE FROM content WHERE hash = ?1", [hash_value(hash)])?;
         }
         write::add_content(connection, packer, hash, text)?;
     }

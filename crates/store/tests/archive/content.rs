@@ -65,6 +65,32 @@ fn importing_twice_writes_once() {
 }
 
 #[test]
+fn damaged_text_is_left_out_and_mended_by_an_import() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.sqlite");
+    let here = World::on(SqliteBackend::open(&path).unwrap());
+    let call = here.toolcall("call_0", &"a long output\n".repeat(100), None);
+    here.toolcall("call_1", &"another output\n".repeat(100), None);
+    let whole = here.export(ArchiveScope::Everything);
+    let other = rusqlite::Connection::open(&path).unwrap();
+    let sql = "UPDATE content SET text = 'damaged' WHERE hash =
+               (SELECT content FROM version JOIN object USING (object) WHERE id = 'call_0')";
+    assert_eq!(other.execute(sql, []).unwrap(), 1);
+
+    let options = ExportOptions { scope: ArchiveScope::Everything, redact: false, compress: false };
+    let (rest, exported) = here.export_with(&options);
+    let left: Vec<_> = exported.left_out.iter().map(|it| (it.id.as_str(), it.reason)).collect();
+    assert_eq!((left, exported.versions), (vec![("call_0", "damaged")], 1));
+    assert_eq!(World::in_memory().import(&rest).versions, 1);
+
+    let imported = here.import(&whole);
+    assert_eq!((imported.present, imported.restored), (2, 1));
+    let version = here.store.get(&call, AsOf::Latest).unwrap().unwrap();
+    here.store.verify(&version).unwrap();
+    assert_eq!(here.import(&whole).restored, 0);
+}
+
+#[test]
 fn a_reference_resolves_elsewhere_and_detects_another_hash() {
     let here = World::in_sqlite().with_history();
     for there in World::each() {

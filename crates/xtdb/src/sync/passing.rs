@@ -33,12 +33,12 @@ impl Sharing {
         }
         match self.pass(way, versions.clone()) {
             Ok(imported) => passed.imported.push(imported),
-            Err(error) if is_damage(&error) => {
+            Err(error) if error.is_damage() => {
                 for version in versions {
                     let id = version.envelope.id.clone();
                     match self.pass(way, vec![version]) {
                         Ok(imported) => passed.imported.push(imported),
-                        Err(error) if is_damage(&error) => passed.damaged.push((id, error)),
+                        Err(error) if error.is_damage() => passed.damaged.push((id, error)),
                         Err(error) => return Err(error),
                     }
                 }
@@ -57,12 +57,4 @@ impl Sharing {
         let taking = Taking { redact: way.redact, nicknames: &[], options: &options };
         way.to.take(way.from, versions, taking, &mut |_| Ok(()))
     }
-}
-
-/// Whether stored data is damaged, which reading again does not change.
-fn is_damage(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::HashMismatch { .. } | Error::StoreCorrupt { .. } | Error::XtdbDocument { .. }
-    )
 }
