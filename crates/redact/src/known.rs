@@ -8,13 +8,16 @@ use aho_corasick::AhoCorasick;
 use regex::Regex;
 
 use super::json::{Place, change_strings};
-use super::{is_json, mark, replace, replace_value};
+use super::{Redacted, counted, is_json, mark, replace, replace_in_json, replace_value};
 
 /// Minimum length, in characters, of a line or secret that is recognised again.
 const KNOWN_CHARS: usize = 12;
 
 /// Characters at the start or the end of a secret by which a piece of it is recognised.
 const PIECE_CHARS: usize = 16;
+
+/// Secrets that are carried on: what is derived from a text stands near it.
+const MAX_CARRIED: usize = 256;
 
 /// The member whose value is a unified difference.
 const DIFF: &str = "diff";
@@ -53,6 +56,56 @@ fn in_diff(diff: &str, change: &mut dyn FnMut(&str) -> Option<String>) -> Option
         lines.collect::<Vec<_>>().join("\n")
     });
     change(clean.as_deref().unwrap_or(diff)).or(clean)
+}
+
+/// Redacts texts one after the other, as [`super::redact_text`] and [`super::redact_json`] do. What
+/// is derived from a text follows it, such as a call's brief, and shows no secret that stood there,
+/// though its place there no longer tells.
+#[derive(Default)]
+pub struct Redactor {
+    secrets: BTreeMap<String, String>,
+    known: Option<Known>,
+}
+
+impl Redactor {
+    /// A text. Secrets of earlier ones are not looked for, so that equal texts stay equal.
+    pub fn text(&mut self, text: &str) -> Redacted {
+        self.learning(|met| replace(text, met))
+    }
+
+    /// A JSON text, also without secrets of what came before and of its other strings.
+    pub fn json(&mut self, json: &str) -> Redacted {
+        let Redacted { text, counts } = self.learning(|met| replace_in_json(json, met));
+        let known = self.known.as_ref();
+        let again = known.and_then(|known| {
+            changed(text.as_deref().unwrap_or(json), &mut |place, string| match place {
+                Place::Name => None,
+                Place::Value(_) => known.replaced(string),
+            })
+        });
+        Redacted { text: again.or(text), counts }
+    }
+
+    fn learning(
+        &mut self,
+        replace: impl FnOnce(&mut super::Met<'_>) -> Option<String>,
+    ) -> Redacted {
+        if self.secrets.len() > MAX_CARRIED {
+            self.secrets.clear();
+        }
+        let before = self.secrets.len();
+        let redacted = counted(|met| {
+            replace(&mut |rule, secret| {
+                learn(&mut self.secrets, rule, secret);
+                met(rule, secret);
+            })
+        });
+        if self.secrets.len() != before {
+            let secrets = self.secrets.clone();
+            self.known = Some(Known::new(Met { secrets, ..Met::default() }));
+        }
+        redacted
+    }
 }
 
 /// The secrets that the rules found in a document.
@@ -245,6 +298,24 @@ mod tests {
             shown,
             r#"{"said":"it is [redacted:assignment]","token":["[redacted:assignment]"]}"#
         );
+    }
+
+    #[test]
+    fn what_follows_a_text_shows_no_secret_of_it() {
+        let secret = "hT5wK9pL2xV7nB4m";
+        let mut redactor = Redactor::default();
+        let call =
+            serde_json::json!({ "args": { "password": secret }, "brief": format!("bob {secret}") });
+        let shown = redactor.json(&call.to_string()).text.unwrap();
+        assert!(!shown.contains(secret), "{shown}");
+        let other = "q8Zk2LmN4pQr6StU8vW0";
+        assert!(!redactor.text(&format!("password={other}\n")).text.unwrap().contains(other));
+        let event = serde_json::json!({ "last": other, "names": [secret] }).to_string();
+        assert_eq!(
+            redactor.json(&event).text.unwrap(),
+            r#"{"last":"[redacted:assignment]","names":["[redacted:assignment]"]}"#
+        );
+        assert_eq!(redactor.text(other).text, None, "a text is redacted by itself");
     }
 
     #[test]

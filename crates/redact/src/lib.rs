@@ -18,10 +18,9 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
-use serde_json::{Map, Value};
 
 use self::json::{Place, change_strings, is_json};
-pub use self::known::redact_document;
+pub use self::known::{Redactor, redact_document};
 
 /// A text without its secrets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -71,25 +70,18 @@ pub fn redact_note(text: &str) -> Redacted {
 /// As [`redact_text`], in the string values of a JSON text, which stays JSON, and of JSON inside
 /// these. Other text is redacted as a whole.
 pub fn redact_json(json: &str) -> Redacted {
-    if !is_json(json) {
-        return redact_text(json);
-    }
-    counted(|met| {
-        let mut change = |place: Place<'_>, text: &str| match place {
-            Place::Name => None,
-            Place::Value(name) => replace_value(name, text, met),
-        };
-        change_strings(json, &mut change)
-    })
+    counted(|met| replace_in_json(json, met))
 }
 
-/// As [`redact_json`], in the fields of an object. Returns the number of replacements by rule.
-pub fn redact_fields(fields: &mut Map<String, Value>) -> BTreeMap<&'static str, u64> {
-    let Redacted { text, counts } = redact_json(&Value::from(fields.clone()).to_string());
-    if let Some(Ok(changed)) = text.map(|text| serde_json::from_str(&text)) {
-        *fields = changed;
+fn replace_in_json(json: &str, met: &mut Met<'_>) -> Option<String> {
+    if !is_json(json) {
+        return replace(json, met);
     }
-    counts
+    let mut change = |place: Place<'_>, text: &str| match place {
+        Place::Name => None,
+        Place::Value(name) => replace_value(name, text, met),
+    };
+    change_strings(json, &mut change)
 }
 
 /// Called with each secret that is replaced: its rule and its text.

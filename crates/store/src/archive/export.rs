@@ -18,7 +18,7 @@ use super::{ArchiveScope, ExportOptions, Exported, LeftOut, OnProgress, Progress
 use crate::{Store, Version};
 use base::error::{Error, Result};
 use base::object::{AsOf, Hash, Nickname, ObjectId, TxId};
-use redact::redact_text;
+use redact::Redactor;
 
 /// zstd's default; see `sqlite::rows`.
 const ZSTD_LEVEL: i32 = 3;
@@ -108,6 +108,7 @@ struct Export<'a, W> {
     nicknames: Vec<(ObjectId, Nickname)>,
     /// The last version written of each document with items, and how many it has.
     last: HashMap<Mark, (TxId, u64)>,
+    redactor: Redactor,
     report: Exported,
 }
 
@@ -125,6 +126,7 @@ impl<'a, W: Write> Export<'a, W> {
             objects: HashSet::new(),
             nicknames: Vec::new(),
             last: HashMap::new(),
+            redactor: Redactor::default(),
             report: Exported::default(),
         }
     }
@@ -209,12 +211,16 @@ impl<'a, W: Write> Export<'a, W> {
         let id = &version.envelope.id;
         let mut line = VersionLine::of(version)?;
         if self.options.redact {
-            let counts = redact_version(version, &mut line, |hash| self.content(id, hash))?;
+            let mut redactor = std::mem::take(&mut self.redactor);
+            let counts = redact_version(version, &mut line, &mut redactor, |redactor, hash| {
+                self.content(id, hash, redactor)
+            })?;
+            self.redactor = redactor;
             self.count(counts);
         } else {
             for hash in version.content.iter().chain(version.additional.values()) {
                 if !self.met.contains(&mark(hash)) {
-                    self.content(id, hash)?;
+                    self.content(id, hash, &mut Redactor::default())?;
                 }
             }
         }
@@ -229,11 +235,16 @@ impl<'a, W: Write> Export<'a, W> {
 
     /// Writes a content, unless it was written already; returns it as in the archive, with its hash
     /// there.
-    fn content(&mut self, id: &ObjectId, hash: &Hash) -> Result<(Hash, String)> {
+    fn content(
+        &mut self,
+        id: &ObjectId,
+        hash: &Hash,
+        redactor: &mut Redactor,
+    ) -> Result<(Hash, String)> {
         let mut line = ContentLine { hash: hash.clone(), text: self.store.text(id, hash)? };
         let is_new = self.met.insert(mark(hash));
         if self.options.redact {
-            let found = redact_text(&line.text);
+            let found = redactor.text(&line.text);
             if let Some(text) = found.text {
                 line = ContentLine { hash: Hash::of(&text), text };
             }
@@ -271,7 +282,8 @@ impl<'a, W: Write> Export<'a, W> {
             let at = AsOf::Tx(version.tx_id);
             for mut item in self.store.list_items(&version.envelope.id, at, range)? {
                 if self.options.redact {
-                    self.count(redact_item(&mut item));
+                    let counts = redact_item(&mut item, &mut self.redactor);
+                    self.count(counts);
                 }
                 self.report.items += 1;
                 self.line(&Line::Item(&item))?;

@@ -13,7 +13,7 @@ use crate::{Item, Store, Version};
 use base::error::{Error, Result};
 use base::object::item::partner;
 use base::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Source, Timestamp, TxId};
-use redact::redact_text;
+use redact::Redactor;
 
 /// How to take versions of another store.
 #[derive(Clone, Copy)]
@@ -63,6 +63,7 @@ struct OfStore<'a> {
     arrivals: Arrivals,
     /// Texts with replacements, by their new hash.
     changed: HashMap<Hash, String>,
+    redactor: Redactor,
 }
 
 impl<'a> OfStore<'a> {
@@ -73,6 +74,7 @@ impl<'a> OfStore<'a> {
             versions: Vec::new(),
             arrivals: Arrivals { nicknames: taking.nicknames.to_vec(), ..Arrivals::default() },
             changed: HashMap::new(),
+            redactor: Redactor::default(),
         };
         let mut by_key = HashMap::new();
         let mut tx: Option<TxId> = None;
@@ -131,9 +133,14 @@ impl<'a> OfStore<'a> {
     }
 
     /// A content as it is passed on, with its hash then.
-    fn passed(&mut self, id: &ObjectId, hash: &Hash) -> Result<(Hash, String)> {
+    fn passed(
+        &mut self,
+        redactor: &mut Redactor,
+        id: &ObjectId,
+        hash: &Hash,
+    ) -> Result<(Hash, String)> {
         let text = self.store.text(id, hash)?;
-        let Some(changed) = redact_text(&text).text else { return Ok((hash.clone(), text)) };
+        let Some(changed) = redactor.text(&text).text else { return Ok((hash.clone(), text)) };
         let after = Hash::of(&changed);
         self.changed.insert(after.clone(), changed.clone());
         Ok((after, changed))
@@ -151,7 +158,11 @@ impl Incoming for OfStore<'_> {
         let mut line = VersionLine::of(&version)?;
         if self.redacts(version.envelope.kind) {
             let id = &version.envelope.id;
-            redact_version(&version, &mut line, |hash| self.passed(id, hash))?;
+            let mut redactor = std::mem::take(&mut self.redactor);
+            redact_version(&version, &mut line, &mut redactor, |redactor, hash| {
+                self.passed(redactor, id, hash)
+            })?;
+            self.redactor = redactor;
         }
         Ok(line)
     }
@@ -182,7 +193,7 @@ impl Incoming for OfStore<'_> {
         let mut items = self.store.list_items(&envelope.id, AsOf::Tx(*tx_id), from..*item_count)?;
         if self.redacts(envelope.kind) {
             for item in &mut items {
-                redact_item(item);
+                redact_item(item, &mut self.redactor);
             }
         }
         Ok(items)

@@ -7,7 +7,8 @@ use super::format::VersionLine;
 use crate::{Item, Version};
 use base::error::Result;
 use base::object::{Hash, Redaction, RedactionReason, payload_hash};
-use redact::{redact_fields, redact_json};
+use redact::{Redacted, Redactor};
+use serde_json::Value;
 
 /// Number of replacements by rule.
 pub(super) type Counts = BTreeMap<&'static str, u64>;
@@ -16,16 +17,23 @@ pub(super) type Counts = BTreeMap<&'static str, u64>;
 pub(super) fn redact_version(
     version: &Version,
     line: &mut VersionLine,
-    mut pass: impl FnMut(&Hash) -> Result<(Hash, String)>,
+    redactor: &mut Redactor,
+    mut pass: impl FnMut(&mut Redactor, &Hash) -> Result<(Hash, String)>,
 ) -> Result<Counts> {
-    let counts = redact_fields(&mut line.fields);
+    let mut pass = |hash: &Hash| pass(redactor, hash);
     let (hash, text) = version.content.as_ref().map(&mut pass).transpose()?.unzip();
     line.content = hash;
     for hash in line.additional.values_mut() {
         *hash = pass(hash)?.0;
     }
+    // Last: a call's fields hold what was said of its output.
+    let Redacted { text: fields, counts } =
+        redactor.json(&Value::from(line.fields.clone()).to_string());
+    if let Some(Ok(changed)) = fields.as_deref().map(serde_json::from_str) {
+        line.fields = changed;
+    }
     let is_same = (&line.content, &line.additional) == (&version.content, &version.additional);
-    if !is_same || !counts.is_empty() {
+    if !is_same || fields.is_some() {
         let items = version.items_hash.as_ref();
         let found_hash = payload_hash(&line.fields, text.as_deref(), items, &line.additional)?;
         let reason = version.redacted.as_ref().map_or(RedactionReason::Secret, |past| past.reason);
@@ -35,8 +43,8 @@ pub(super) fn redact_version(
 }
 
 /// Replaces text in an item.
-pub(super) fn redact_item(item: &mut Item) -> Counts {
-    let found = redact_json(&item.text);
+pub(super) fn redact_item(item: &mut Item, redactor: &mut Redactor) -> Counts {
+    let found = redactor.json(&item.text);
     if let Some(changed) = found.text {
         item.redacted = Some(Hash::of(&changed));
         item.text = changed;

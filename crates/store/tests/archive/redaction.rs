@@ -1,7 +1,9 @@
 //! What `--redact` finds, what it leaves alone, and that the result is still an archive that can be
 //! checked.
 
-use base::object::{AsOf, Hash, ObjectId, RedactionReason, Reference};
+use base::object::{
+    AsOf, Envelope, Hash, ObjectId, ObjectType, Payload, RedactionReason, Reference,
+};
 use redact::{redact_json, redact_text};
 use serde_json::{Value, json};
 use store::{ArchiveScope, ExportOptions, Store};
@@ -74,6 +76,29 @@ fn secrets() -> Vec<(&'static str, String, String)> {
         (rule, format!("{before}{secret}{after}"), secret)
     };
     list.into_iter().map(text).collect()
+}
+
+#[test]
+fn what_is_derived_from_a_secret_does_not_show_it() {
+    let here = World::in_sqlite();
+    let (given, read) = (chance(24), chance(40)[20..].to_owned());
+    let fields =
+        json!({ "tool": "login", "args": { "password": given }, "brief": format!("bob {given}") });
+    let Value::Object(fields) = fields else { unreachable!() };
+    let output = format!("db:\n  password: {read}\n");
+    let payload = Payload { content: Some(output), fields, ..Payload::default() };
+    here.put(Envelope::unsourced(ObjectId::new("call_0"), ObjectType::Toolcall).unwrap(), &payload);
+    let event = json!({ "event": "toolcall", "object": "call_0", "brief": format!("bob {given}"), "last": read });
+    here.session("s", &[event.to_string()], None);
+    let (archive, _) = here.export_with(&ExportOptions {
+        scope: ArchiveScope::Everything,
+        redact: true,
+        compress: false,
+    });
+    let text = String::from_utf8(archive.clone()).unwrap();
+    assert!(!text.contains(&given) && !text.contains(&read), "{text}");
+    assert!(text.contains(r#"\"object\":\"call_0\""#), "{text}");
+    assert_eq!(World::in_memory().import(&archive).left_out, []);
 }
 
 #[test]
