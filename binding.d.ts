@@ -2236,6 +2236,7 @@ export interface LeftOutOfImport {
     | "without_items"
     | "excluded"
     | "parted"
+    | "ahead"
     | "damaged"
     | "nickname_taken"
     | "nickname_mistakable"

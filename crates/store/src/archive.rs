@@ -34,7 +34,7 @@ use base::error::{Error, Result};
 use base::object::{ObjectId, ObjectType, Timestamp};
 
 pub use lines::{MAX_WINDOW_LOG, max_expanded};
-pub use of_store::{Taking, is_ahead};
+pub use of_store::Taking;
 pub use parting::copied_from;
 pub use scope::session_versions;
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use self::references::References;
 pub use self::report::{Checked, Finding, FindingKind, Report};
-use super::{OnProgress, Progress, SqliteBackend, Stage, Store, Version};
+use super::{OnProgress, Progress, SqliteBackend, Stage, Store, Version, rules};
 use base::error::{Error, Result};
 use base::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, RedactionReason, Timestamp, TxId};
 
@@ -67,7 +67,14 @@ fn examined(store: &Store, since: TxId, progress: OnProgress<'_>) -> Result<Repo
         progress,
     };
     match store.newest() {
-        Ok((newest, _)) => examination.until = newest,
+        Ok((newest, time)) => {
+            examination.until = newest;
+            if rules::is_ahead(time, store.now()) {
+                let problem = format!("its time {time} is ahead of this machine's clock");
+                let (kind, tx_id) = (FindingKind::Time, Some(newest));
+                examination.report.add(Finding { kind, object: None, tx_id, problem });
+            }
+        }
         Err(error) => examination.add(FindingKind::File, None, None, &error)?,
     }
     examination.report.as_of = examination.until;

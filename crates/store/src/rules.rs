@@ -112,6 +112,15 @@ pub(super) fn next(newest: Option<(TxId, Timestamp)>, now: Timestamp) -> Option<
     }
 }
 
+/// How far ahead of this machine's clock a time may be, since clocks differ.
+const MAX_AHEAD_MS: i64 = 60 * 60 * 1_000;
+
+/// Whether a time is over an hour ahead of this machine's clock: what has it would stay the latest
+/// until then, whatever is written meanwhile.
+pub fn is_ahead(time: Timestamp, now: Timestamp) -> bool {
+    time.0 > now.0.saturating_add(MAX_AHEAD_MS)
+}
+
 /// The puts of a transaction, in order.
 pub fn puts(ops: &[Op]) -> impl Iterator<Item = &Put> {
     ops.iter().filter_map(|op| match op {

@@ -260,6 +260,7 @@ export interface LeftOutOfImport {
     | "without_items"
     | "excluded"
     | "parted"
+    | "ahead"
     | "damaged"
     | "nickname_taken"
     | "nickname_mistakable"

@@ -230,6 +230,9 @@ impl Refusal {
                 "the store has it redacted and keeps it so; the archive has it whole",
             ),
             Self::Excluded => ("excluded", "the setting `exclude` keeps its text out of the store"),
+            Self::Ahead => {
+                ("ahead", "its time is over an hour after this machine's: a clock was wrong")
+            }
             Self::Parted => (
                 "parted",
                 "its session went on here in another way; the archive's is stored as one of its own",

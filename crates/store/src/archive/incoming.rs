@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::format::{Key, VersionLine};
+use super::standing::Refusal;
 use crate::Item;
 use base::error::Result;
 use base::object::{Hash, Nickname, ObjectId, ObjectType, Origin};
@@ -58,8 +59,8 @@ pub(super) struct Entry {
     pub origin: Origin,
     pub key: Key,
     pub is_redacted: bool,
-    /// Whether it holds the text of a file that is excluded here.
-    pub is_excluded: bool,
+    /// Why it is not taken, whatever the store holds.
+    pub refused: Option<Refusal>,
     /// Number of its items; `None` if it has no list.
     pub items: Option<u64>,
     /// For a session its chat, for a chat its session; see [`super::merge`].

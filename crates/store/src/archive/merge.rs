@@ -203,8 +203,8 @@ impl<'a> Merge<'a> {
             Some(Refusal::Forgotten)
         } else if entry.kind.is_none() {
             Some(Refusal::UnknownType)
-        } else if entry.is_excluded {
-            Some(Refusal::Excluded)
+        } else if entry.refused.is_some() {
+            entry.refused
         } else if self.is_parted(entry)? {
             Some(Refusal::Parted)
         } else {

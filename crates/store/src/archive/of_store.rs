@@ -6,13 +6,13 @@ use std::collections::HashMap;
 use super::format::{Key, VersionLine};
 use super::import::Import;
 use super::incoming::{Arrivals, Entry, Incoming, Member, pair};
-use super::reader::MAX_AHEAD_MS;
 use super::secrets::{redact_item, redact_version};
+use super::standing::Refusal;
 use super::{ImportOptions, Imported, OnProgress};
 use crate::{Item, Store, Version};
 use base::error::{Error, Result};
 use base::object::item::partner;
-use base::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Source, Timestamp, TxId};
+use base::object::{AsOf, Hash, Nickname, ObjectId, ObjectType, Source, TxId};
 use redact::Redactor;
 
 /// How to take versions of another store.
@@ -48,12 +48,6 @@ impl Store {
         };
         Import::new(self, taking.options, &mut incoming, report).run(progress)
     }
-}
-
-/// Whether a version's time is too far ahead of this machine's clock: it would stay the latest
-/// until then, whatever is written meanwhile.
-pub fn is_ahead(version: &Version, now: Timestamp) -> bool {
-    version.origin.time.0 > now.0.saturating_add(MAX_AHEAD_MS)
 }
 
 struct OfStore<'a> {
@@ -114,7 +108,7 @@ impl<'a> OfStore<'a> {
             origin: version.origin.clone(),
             key,
             is_redacted: version.redacted.is_some() || self.redacts(kind),
-            is_excluded: is_file && has_text && excluded,
+            refused: (is_file && has_text && excluded).then_some(Refusal::Excluded),
             items: version.items_hash.as_ref().map(|_| version.item_count),
             partner: partner(kind, &version.fields),
             beside: None,

@@ -14,8 +14,9 @@ use super::format::{
 };
 use super::incoming::{Entry, Incoming, Member, pair};
 use super::lines::Lines;
+use super::standing::Refusal;
 use super::{IsExcluded, Progress, Stage};
-use crate::Item;
+use crate::{Item, rules};
 use base::error::Result;
 use base::object::item::partner;
 use base::object::{
@@ -27,10 +28,6 @@ use base::object::{
 const REPORT_LINES: u64 = 1_000;
 /// Most unknown kinds of lines: a later format has a few.
 const MAX_UNKNOWN_KINDS: usize = 100;
-
-/// How far ahead of this machine's clock a version's time may be, since clocks differ. A later
-/// version would stay the latest until then, whatever is written meanwhile.
-pub(super) const MAX_AHEAD_MS: i64 = 60 * 60 * 1_000;
 
 /// Reads and checks a whole archive. `now`: this machine's time.
 ///
@@ -48,8 +45,8 @@ pub(super) fn read(
 /// Reads and checks an archive line by line.
 struct Reader<'a> {
     lines: Lines<'a>,
-    /// No version may be later.
-    latest: Timestamp,
+    /// This machine's time.
+    now: Timestamp,
     is_excluded: &'a IsExcluded,
     archive: Archive,
     /// The current transaction, and its objects so far.
@@ -78,7 +75,7 @@ impl<'a> Reader<'a> {
         let archive = Archive::new(header)?;
         Ok(Self {
             lines,
-            latest: Timestamp(now.0.saturating_add(MAX_AHEAD_MS)),
+            now,
             is_excluded,
             archive,
             tx: None,
@@ -162,7 +159,7 @@ impl<'a> Reader<'a> {
         self.check_payload(&line)?;
         self.join(line.tx, &line.id, Member { version, is_new: true })?;
         let partner = kind.and_then(|kind| partner(kind, &line.fields));
-        let is_excluded = self.is_excluded(&line);
+        let refused = self.refusal(&line);
         let extent = self.archive.spool.push(self.lines.text()?)?;
         self.archive.arrivals.entries.push(Entry {
             id: line.id,
@@ -172,7 +169,7 @@ impl<'a> Reader<'a> {
             origin: line.origin,
             key,
             is_redacted: line.redacted.is_some(),
-            is_excluded,
+            refused,
             items: line.items.map(|items| items.keep + items.add),
             partner,
             beside: None,
@@ -181,11 +178,16 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Whether a version holds the text of a file that is excluded here.
-    fn is_excluded(&self, line: &VersionLine) -> bool {
+    /// Why a version is not taken, whatever the store holds.
+    fn refusal(&self, line: &VersionLine) -> Option<Refusal> {
+        if rules::is_ahead(line.origin.time, self.now) {
+            return Some(Refusal::Ahead);
+        }
         let path = line.source.as_ref().and_then(|source| source.get("path")?.as_str());
         let has_text = line.content.is_some() || !line.additional.is_empty();
-        has_text && line.kind == "file" && path.is_some_and(|path| (self.is_excluded)(path))
+        let is_text = has_text && line.kind == "file";
+        let is_excluded = is_text && path.is_some_and(|path| (self.is_excluded)(path));
+        is_excluded.then_some(Refusal::Excluded)
     }
 
     fn check_hashes(&self, line: &VersionLine) -> Result<()> {
@@ -199,11 +201,6 @@ impl<'a> Reader<'a> {
         }
         if line.origin.store_id.is_empty() {
             return Err(self.lines.malformed("names no origin"));
-        }
-        if line.origin.time > self.latest {
-            let time = line.origin.time;
-            let problem = format!("has the time `{time}`, over an hour after this machine's");
-            return Err(self.lines.malformed(problem));
         }
         Ok(())
     }

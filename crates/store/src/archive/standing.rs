@@ -23,6 +23,8 @@ pub(super) enum Refusal {
     WithoutItems,
     /// It holds text of a file that is excluded here.
     Excluded,
+    /// Its time is over an hour ahead of this machine's.
+    Ahead,
     /// It belongs to a session that continued differently here.
     Parted,
 }

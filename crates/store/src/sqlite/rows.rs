@@ -99,11 +99,11 @@ pub(super) const VERSION_COLUMNS: &str = "o.id, o.type, o.source, o.identity_has
 pub(super) fn version(row: &Row<'_>, store_id: &str, packs: &Packs<'_>) -> Step<Version> {
     let tx_id = TxId(row.get(4)?);
     let system_time = Timestamp(row.get(5)?);
-    let origin = match row.get::<_, Option<String>>(12)? {
-        Some(store_id) => {
-            Origin { store_id, tx_id: TxId(row.get(13)?), time: Timestamp(row.get(14)?) }
-        }
-        None => Origin { store_id: store_id.to_owned(), tx_id, time: system_time },
+    let origin = if let Some(store_id) = row.get::<_, Option<String>>(12)? {
+        Origin { store_id, tx_id: TxId(row.get(13)?), time: Timestamp(row.get(14)?) }
+    } else {
+        let time = row.get::<_, Option<i64>>(14)?.map_or(system_time, Timestamp);
+        Origin { store_id: store_id.to_owned(), tx_id, time }
     };
     Ok(Version {
         envelope: envelope(row)?,

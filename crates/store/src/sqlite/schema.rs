@@ -84,7 +84,8 @@ CREATE TABLE nickname (
 
 /// Notes on version 2:
 /// - `origin_*`: where an imported version was first written; null for those first written here,
-///   unless put again. `version_origin` costs nothing in a store without imports.
+///   unless put again; then only `origin_time` is set where the store's time was far ahead of the
+///   clock. `version_origin` costs nothing in a store without imports.
 /// - `additional`: JSON object, name to SHA-256 of an additional content. `redacted`: JSON of
 ///   `Redaction`.
 /// - `item.redacted`: SHA-256 of the item's text if something was removed from it since its

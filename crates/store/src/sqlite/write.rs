@@ -15,7 +15,9 @@ use super::statements::Statements;
 use crate::rules::{self, Latest};
 use crate::{Op, Outcome, Put, Receipt, Splice};
 use base::error::Error;
-use base::object::{AsOf, Envelope, Hash, Nickname, ObjectId, RunningHash, Timestamp, TxId};
+use base::object::{
+    AsOf, Envelope, Hash, Nickname, ObjectId, Origin, RunningHash, Timestamp, TxId,
+};
 use files::looks;
 
 /// Applies all transactions or none, as one SQLite transaction.
@@ -61,7 +63,8 @@ fn apply(
         Failure::damaged("its last transaction has the last number that there is")
     })?;
     add_transaction(transaction, tx_id, system_time)?;
-    let outcomes = Writer { transaction, packer, texts, tx_id, newest }.apply(ops)?;
+    let outcomes =
+        Writer { transaction, packer, texts, tx_id, system_time, now, newest }.apply(ops)?;
     if outcomes.contains(&Outcome::Written) {
         return Ok(Receipt { tx_id, system_time, outcomes });
     }
@@ -101,6 +104,9 @@ struct Writer<'a> {
     packer: &'a Packer<'a>,
     texts: Texts<'a>,
     tx_id: TxId,
+    system_time: Timestamp,
+    /// The clock's time.
+    now: Timestamp,
     /// The transaction before this one.
     newest: Option<(TxId, Timestamp)>,
 }
@@ -242,12 +248,26 @@ impl Writer<'_> {
                 ":fields": rows::stored_fields(json(&put.fields)?, self.packer)?,
                 ":origin_store": origin.map(|origin| &origin.store_id),
                 ":origin_tx": origin.map(|origin| origin.tx_id.0),
-                ":origin_time": origin.map(|origin| origin.time.0),
+                ":origin_time": self.origin_time(object, origin)?,
                 ":additional": additional(&put.additional)?,
                 ":redacted": put.redacted.as_ref().map(json).transpose()?,
             },
         )?;
         Ok(())
+    }
+
+    /// The time that a version's row names: of a version from elsewhere its own. One that is first
+    /// written here has that of its transaction, unless a clock that was wrong once put that far
+    /// ahead: then the clock's, but no earlier than the object's version before.
+    fn origin_time(&self, object: ObjectRow, origin: Option<&Origin>) -> Step<Option<i64>> {
+        if origin.is_some() || !rules::is_ahead(self.system_time, self.now) {
+            return Ok(origin.map(|origin| origin.time.0));
+        }
+        let sql = "SELECT coalesce(v.origin_time, t.system_time)
+                   FROM version AS v JOIN tx AS t USING (tx_id)
+                   WHERE v.object = ?1 ORDER BY v.tx_id DESC LIMIT 1";
+        let before: Option<i64> = self.transaction.first(sql, [object], |row| Ok(row.get(0)?))?;
+        Ok(before.into_iter().chain([self.now.0]).max())
     }
 
     /// Ends the items from `keep` on and adds the new ones. Returns the number of items and the

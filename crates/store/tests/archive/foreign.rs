@@ -24,16 +24,39 @@ fn count(world: &World, id: &ObjectId) -> u64 {
 }
 
 #[test]
-fn a_version_from_the_future_makes_an_archive_invalid() {
+fn a_version_from_the_future_is_left_out() {
     for here in World::each() {
         let there = World::in_memory();
         there.file("/a", "now\n");
         there.clock.fetch_add(2 * 60 * 60 * 1_000, Ordering::Relaxed);
-        there.file("/a", "later\n");
-        let (line, problem) = malformed(here.try_import(&there.export(ArchiveScope::Everything)));
-        assert_eq!(line, 5);
-        assert!(problem.contains("over an hour after"), "{problem}");
-        assert!(here.versions().is_empty());
+        let id = there.file("/a", "later\n");
+        let imported = here.import(&there.export(ArchiveScope::Everything));
+        assert_eq!((imported.versions, imported.left_out[0].reason), (1, "ahead"));
+        let version = here.store.get(&id, AsOf::Latest).unwrap().unwrap();
+        assert_eq!(here.store.content(&version).unwrap().as_deref(), Some("now\n"));
+    }
+}
+
+#[test]
+fn a_clock_that_was_wrong_once_is_not_carried_on() {
+    const DAYS: i64 = 30 * 24 * 60 * 60 * 1_000;
+    for there in World::each() {
+        there.clock.fetch_add(DAYS, Ordering::Relaxed);
+        let wrong = there.file("/a", "written while it was wrong\n");
+        there.clock.fetch_sub(DAYS, Ordering::Relaxed);
+        there.file("/a", "written since\n");
+        let right = there.file("/b", "another\n");
+        let latest = |id: &ObjectId| there.store.get(id, AsOf::Latest).unwrap().unwrap();
+        let time = |id: &ObjectId| latest(id).origin.time;
+        assert!(latest(&right).system_time >= latest(&wrong).system_time, "it never goes back");
+        assert!(time(&right) <= there.store.now(), "{}", time(&right));
+        // Elsewhere the first version would else become the latest when its time comes.
+        assert!(time(&wrong) > there.store.now(), "{}", time(&wrong));
+        let newest = store::doctor::check(&there.store).unwrap().findings;
+        assert_eq!(newest.iter().map(|it| it.kind.as_str()).collect::<Vec<_>>(), ["time"]);
+
+        let imported = World::in_memory().import(&there.export(ArchiveScope::Everything));
+        assert_eq!((imported.versions, imported.left_out[0].versions), (1, 2));
     }
 }
 

@@ -8,7 +8,8 @@ use super::state::{Ahead, State};
 use super::{Connected, Sharing, VERSIONS_AT_ONCE};
 use base::error::{Error, Result};
 use base::object::{AsOf, ObjectId, ObjectType, session_name};
-use store::archive::{is_ahead, session_versions};
+use store::archive::session_versions;
+use store::rules::is_ahead;
 use store::{
     ChangedLatest, Imported, LeftOut, OnProgress, PartedSession, Progress, Stage, Version,
 };
@@ -68,7 +69,11 @@ impl Sharing {
             self.take_page(shared, taken, &mut pulled)?;
             pulled.forgotten += self.forget_here(shared, &logged.forgotten)?;
             let mut state = State::read(&self.local, shared.store.id())?;
-            state.ahead.extend(ahead);
+            for one in ahead {
+                if !state.ahead.iter().any(|known| known.is_same(&one)) {
+                    state.ahead.push(one);
+                }
+            }
             (state.pulled, state.pulled_at) = (logged.until, Some(logged.time));
             self.save(shared, state)?;
             let done = pulled.versions + pulled.present;
@@ -131,11 +136,12 @@ impl Sharing {
         let files =
             versions.into_iter().filter(|version| version.envelope.kind == ObjectType::File);
         let (ahead, taken): (Vec<Version>, Vec<Version>) =
-            files.partition(|version| is_ahead(version, now));
+            files.partition(|version| is_ahead(version.origin.time, now));
         let wait = |version: Version| Ahead {
             id: version.envelope.id,
             tx_id: version.tx_id,
             time: version.origin.time,
+            content_hash: Some(version.content_hash),
         };
         (taken, ahead.into_iter().map(wait).collect())
     }
@@ -143,21 +149,19 @@ impl Sharing {
     /// Takes the versions that waited for this machine's clock.
     fn take_ahead(&self, shared: &Connected, pulled: &mut Pulled) -> Result<()> {
         let mut state = State::read(&self.local, shared.store.id())?;
-        if state.ahead.is_empty() {
+        let now = self.local.now();
+        let (waiting, due): (Vec<Ahead>, Vec<Ahead>) =
+            std::mem::take(&mut state.ahead).into_iter().partition(|one| is_ahead(one.time, now));
+        if due.is_empty() {
             return Ok(());
         }
-        let mut due = Vec::new();
-        let mut waiting = Vec::new();
-        for ahead in std::mem::take(&mut state.ahead) {
-            let version = shared.store.get(&ahead.id, AsOf::Tx(ahead.tx_id))?;
-            match version.filter(|version| version.tx_id == ahead.tx_id) {
-                Some(version) if is_ahead(&version, self.local.now()) => waiting.push(ahead),
-                Some(version) => due.push(version),
-                // Forgotten since.
-                None => {}
-            }
+        let mut versions = Vec::new();
+        for Ahead { id, tx_id, .. } in due {
+            let version = shared.store.get(&id, AsOf::Tx(tx_id))?;
+            // Unless it was forgotten since.
+            versions.extend(version.filter(|version| version.tx_id == tx_id));
         }
-        self.take_page(shared, due, pulled)?;
+        self.take_page(shared, versions, pulled)?;
         state.ahead = waiting;
         self.save(shared, state)
     }

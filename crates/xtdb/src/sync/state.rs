@@ -9,7 +9,7 @@ use super::SharingError;
 use super::lost::{Again, Restored};
 use crate::server::{Machine, Tx};
 use base::error::{Error, Result};
-use base::object::{ObjectId, Timestamp, TxId};
+use base::object::{Hash, ObjectId, Timestamp, TxId};
 use config::Settings;
 use store::Store;
 
@@ -54,8 +54,18 @@ pub(super) struct Ahead {
     pub(super) id: ObjectId,
     /// The transaction of the shared store.
     pub(super) tx_id: TxId,
-    /// Its time.
+    /// When it was first written.
     pub(super) time: Timestamp,
+    /// `None` in the notes of an earlier release.
+    #[serde(default)]
+    pub(super) content_hash: Option<Hash>,
+}
+
+impl Ahead {
+    /// Whether both are the same version, which may have been put again there.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        (&self.id, self.time, &self.content_hash) == (&other.id, other.time, &other.content_hash)
+    }
 }
 
 /// What this machine said of itself, and when.

@@ -12,6 +12,7 @@ use xtdb::migrate;
 use crate::bad_input::put;
 use crate::machine::{Machine, NOW, everything, shared, source, versions};
 use crate::recordings;
+use crate::speed::asked;
 use testing::faults::{Fault, Proxy};
 use testing::xtdb::Database;
 
@@ -177,13 +178,22 @@ fn an_edit_after_a_pull_is_the_latest_despite_wrong_clocks() {
 #[test]
 fn a_version_of_a_far_future_waits_until_the_clock_is_near() {
     let Some(database) = Database::new() else { return };
-    let [wrong, right] = [Machine::at(&database.url()), Machine::at(&database.url())];
+    let proxy = Proxy::before(&database.url());
+    let url = format!("{}{}", proxy.url(), database.path());
+    let [wrong, right, third] = [(); 3].map(|()| Machine::at(&url));
     wrong.clock.store(NOW + 5 * HOUR, Ordering::Relaxed);
     let id = wrong.write("/p/a.txt", "from the future");
     wrong.push();
     assert_eq!(right.pull().versions, 0);
     assert_eq!(right.text(&id), None);
     assert_eq!(right.sharing.status().unwrap().ahead, 1);
+    // The shared store puts it again behind what others write.
+    third.write("/p/a.txt", "written meanwhile");
+    third.push();
+    assert_eq!(right.pull().versions, 1);
+    assert_eq!(right.sharing.status().unwrap().ahead, 1);
+    let idle = asked(&proxy, || drop(right.pull()));
+    assert_eq!(idle.values().sum::<usize>(), 1, "{idle:?}");
     right.clock.store(NOW + 5 * HOUR, Ordering::Relaxed);
     assert_eq!(right.pull().versions, 1);
     assert_eq!(right.text(&id).as_deref(), Some("from the future"));

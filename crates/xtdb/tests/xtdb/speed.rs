@@ -13,7 +13,7 @@ use testing::faults::Proxy;
 use testing::xtdb::Database;
 
 /// How often each path was asked for meanwhile.
-fn asked(proxy: &Proxy, work: impl FnOnce()) -> BTreeMap<String, usize> {
+pub(crate) fn asked(proxy: &Proxy, work: impl FnOnce()) -> BTreeMap<String, usize> {
     let before = proxy.seen().len();
     work();
     let mut asked = BTreeMap::new();
