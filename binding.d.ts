@@ -3380,6 +3380,12 @@ export interface RecallOptions {
 }
 
 /**
+ * Removes the temporary files and folders of this process: what is written and not complete yet, and where sessions are replayed. For a
+ * process that ends at once, by a signal: after this it writes no more of them, and work that would does not come to an end.
+ */
+export declare function removeTemporary(): void
+
+/**
  * Plays a transcript through a session as in live use, and reports what its requests would have cost, beside the plain host's.
  * Stores nothing and reads no file but the transcript and the snapshots in `tree`. The transcript's files are laid in a folder for
  * temporary files while it runs; no path of the transcript is opened.

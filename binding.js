@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { Maintenance, Memory, Session, SharedStore, Store, Tracking, checkSettings, countTokens, doctor, documentWithoutSecrets, findSessions, learnHazards, loadSettings, migrate, openMemory, openSession, openStore, pricePresets, projectTrust, replayFile, replayReport, setAside, settingProblems, settingValues, storePath, tools, trustedProjects, trustProject, withoutSecrets, writePrivate } = nativeBinding
+const { Maintenance, Memory, Session, SharedStore, Store, Tracking, checkSettings, countTokens, doctor, documentWithoutSecrets, findSessions, learnHazards, loadSettings, migrate, openMemory, openSession, openStore, pricePresets, projectTrust, removeTemporary, replayFile, replayReport, setAside, settingProblems, settingValues, storePath, tools, trustedProjects, trustProject, withoutSecrets, writePrivate } = nativeBinding
 export { Maintenance }
 export { Memory }
 export { Session }
@@ -793,6 +793,7 @@ export { openSession }
 export { openStore }
 export { pricePresets }
 export { projectTrust }
+export { removeTemporary }
 export { replayFile }
 export { replayReport }
 export { setAside }

@@ -20,6 +20,7 @@ export const {
   openStore,
   pricePresets,
   projectTrust,
+  removeTemporary,
   replayFile,
   replayReport,
   SharedStore,

@@ -47,6 +47,7 @@ describe("the exports", () => {
       "openStore",
       "pricePresets",
       "projectTrust",
+      "removeTemporary",
       "replayFile",
       "replayReport",
       "setAside",

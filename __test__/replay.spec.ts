@@ -1,12 +1,24 @@
 // `palimpsest replay` against an independent pricing of what it dumps, on the recorded sessions and on one written here.
-import { copyFileSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { type ReplayedFile, type ReplayOptions, type ReplayReport, replayFile } from "../index.js";
 import { isEverything } from "../scripts/lib/tiers.js";
-import { desk } from "./command.ts";
+import { pinnedNode } from "../scripts/setup.js";
+import { desk, program } from "./command.ts";
 import { recordedData, temporaryFolder } from "./e2e/support.ts";
 import { carriedText } from "./inspector/saved.ts";
 import { dumped, type Figures, plainRequests, price, readTranscript, tables } from "./replay-pricing.ts";
@@ -254,6 +266,24 @@ describe("palimpsest replay", () => {
     const again = at.json<ReplayReport>("replay", "one.jsonl.gz", "--tokens", "bundled", "--layout", "plain");
     expect(again.tokens).toBe("bundled");
     expect(again.sum.tokens.plain).not.toBe(report.sum.tokens.plain);
+  });
+
+  test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("leaves no file of a session behind after %s", async (signal) => {
+    const at = desk();
+    transcriptIn(at.folder, "one.jsonl", writtenSession(2_000));
+    const [scratch, requests] = ["scratch", "requests"].map((name) => join(at.folder, name));
+    mkdirSync(scratch);
+    const args = [program, "replay", "one.jsonl", "--dump", requests];
+    const env = { ...at.env, TMPDIR: scratch };
+    const child = spawn(pinnedNode(), args, { cwd: at.folder, env, stdio: "ignore" });
+    const ended = once(child, "exit");
+    const isWritten = () => existsSync(requests) && readdirSync(requests).length > 0;
+    await vi.waitUntil(() => isWritten() && readdirSync(scratch).length > 0, { timeout: 30_000, interval: 2 });
+    const [name] = readdirSync(scratch);
+    expect(lstatSync(join(scratch, name)).mode & 0o777).toBe(0o700);
+    child.kill(signal);
+    expect(await ended).toEqual([null, signal]);
+    expect([...readdirSync(scratch), ...readdirSync(requests)]).toEqual([]);
   });
 
   test("writes a private page that has the report and loads nothing", () => {

@@ -99,6 +99,7 @@ expectTypeOf<keyof typeof addon>().toEqualTypeOf<
   | "openStore"
   | "pricePresets"
   | "projectTrust"
+  | "removeTemporary"
   | "replayFile"
   | "replayReport"
   | "setAside"

@@ -1,9 +1,12 @@
 // Progress on stderr: on a terminal one line that is overwritten, for work that takes longer than a second; elsewhere a line from time
-// to time, for work that takes long enough for somebody to look into a log. stdout stays free for results.
+// to time, for work that takes long enough for somebody to look into a log. stdout stays free for results. Who ends such work by a signal
+// finds no temporary file of it.
 
 /** Milliseconds before the first line, and between two. */
 const onTerminal = { first: 1_000, every: 200 };
 const elsewhere = { first: 10_000, every: 10_000 };
+
+const endings = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]);
 
 /**
  * What a store says of its progress, as a state.
@@ -16,6 +19,16 @@ export function progressText(report, what) {
     const count = of === null ? `${done}` : `${done} of ${of}`;
     report(stage === what ? count : `${stage} ${count}`);
   };
+}
+
+/**
+ * Ends this process as the signal does by itself, without its temporary files.
+ * @param {NodeJS.Signals} signal
+ */
+async function end(signal) {
+  const { removeTemporary } = await import("../../index.js");
+  removeTemporary();
+  process.kill(process.pid, signal);
 }
 
 /**
@@ -43,11 +56,17 @@ export async function withProgress(what, work) {
     say();
     again = setInterval(say, times.every);
   }, times.first);
+  for (const signal of endings) {
+    process.once(signal, end);
+  }
   try {
     return await work((now) => {
       state = now;
     });
   } finally {
+    for (const signal of endings) {
+      process.off(signal, end);
+    }
     clearTimeout(first);
     clearInterval(again);
     if (shown && stderr.isTTY) {

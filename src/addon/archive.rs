@@ -24,6 +24,13 @@ pub fn write_private(path: Given<String>, text: Given<String>) -> Promised<()> {
     })
 }
 
+/// Removes the temporary files and folders of this process: what is written and not complete yet, and where sessions are replayed. For a
+/// process that ends at once, by a signal: after this it writes no more of them, and work that would does not come to an end.
+#[napi(catch_unwind)]
+pub fn remove_temporary() {
+    std::mem::forget(files::remove_temporary());
+}
+
 /// What to write into an archive, and where.
 #[napi(object)]
 pub struct ExportArchiveOptions {

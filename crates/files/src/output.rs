@@ -11,6 +11,7 @@ use std::io::{self, ErrorKind, Read, Write};
 #[cfg(unix)]
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
@@ -21,6 +22,7 @@ mod left;
 
 use super::private;
 use base::error::{Error, Result};
+use base::lock;
 
 /// How the name of a temporary file ends.
 const TEMPORARY_END: &str = ".new";
@@ -30,6 +32,93 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 
 /// How the names of a store's other files end; the first is there while the store is in use.
 const LOGS: [&str; 4] = ["-wal", "-shm", "-journal", "-ack"];
+
+/// What this process wrote that is temporary and still there.
+static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Removes what this process wrote that is temporary: unfinished outputs, and the folders of all
+/// [`Scratch`]. For a process that is told to end: none is begun until the guard is dropped, and
+/// nothing is written into a folder by who asks [`Scratch::writing`].
+pub fn remove_temporary() -> impl Sized {
+    let mut all = lock(&TEMPORARY);
+    for path in all.drain(..) {
+        // What cannot be removed goes when the next process writes there.
+        let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
+    }
+    all
+}
+
+/// A temporary name, and the entry of its path among those to be removed.
+#[derive(Debug)]
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn in_folder(folder: &Path) -> Self {
+        let path = folder.join(format!(".{}{TEMPORARY_END}", Uuid::new_v4().simple()));
+        lock(&TEMPORARY).push(path.clone());
+        Self(path)
+    }
+
+    fn name(&self) -> &OsStr {
+        self.0.file_name().unwrap_or_default()
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        lock(&TEMPORARY).retain(|path| *path != self.0);
+    }
+}
+
+/// A folder for temporary files, for its user alone, which is removed when this is dropped; by
+/// [`remove_temporary`]; or, if the process was killed, by the next one that writes beside it.
+#[derive(Debug)]
+pub struct Scratch {
+    folder: Temporary,
+    /// The lock by which others know that this folder is in use.
+    #[cfg(unix)]
+    _in_use: Option<OwnedFd>,
+}
+
+impl Scratch {
+    /// Makes one in the system's folder for temporary files.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn new() -> io::Result<Self> {
+        Self::in_folder(&std::env::temp_dir())
+    }
+
+    fn in_folder(parent: &Path) -> io::Result<Self> {
+        #[cfg(unix)]
+        let in_use = Dir::open_ambient_dir(parent, ambient_authority())
+            .ok()
+            .and_then(|parent| left::tidy(&parent));
+        let folder = Temporary::in_folder(parent);
+        private::create_folder(&folder.0)?;
+        Ok(Self {
+            folder,
+            #[cfg(unix)]
+            _in_use: in_use,
+        })
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.folder.0
+    }
+
+    /// Holds off [`remove_temporary`], which would leave what is written meanwhile.
+    pub fn writing(&self) -> MutexGuard<'static, Vec<PathBuf>> {
+        lock(&TEMPORARY)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder.0);
+    }
+}
 
 /// A file that is being written. If it is dropped before it is finished, the old file stays.
 #[derive(Debug)]
@@ -44,7 +133,7 @@ pub struct Output {
 #[derive(Debug)]
 struct Beside {
     folder: Dir,
-    temporary: OsString,
+    temporary: Temporary,
     name: OsString,
     /// The lock by which others know that this file is in use.
     #[cfg(unix)]
@@ -105,17 +194,15 @@ impl Output {
         let (Some(folder), Some(name)) = (whole.parent(), whole.file_name()) else {
             return Err(io::Error::new(ErrorKind::InvalidInput, "it is a folder"));
         };
+        let temporary = Temporary::in_folder(folder);
         let folder = Dir::open_ambient_dir(folder, ambient_authority())?;
         #[cfg(unix)]
         let in_use = left::tidy(&folder);
-        let mut temporary = OsString::from(".");
-        temporary.push(Uuid::new_v4().simple().to_string());
-        temporary.push(TEMPORARY_END);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
         cap_std::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = folder.open_with(&temporary, &options)?.into_std();
+        let file = folder.open_with(temporary.name(), &options)?.into_std();
         let beside = Beside {
             folder,
             temporary,
@@ -134,8 +221,7 @@ impl Output {
     /// Where the file is until it is finished, for what writes by a path; `None` if the output is
     /// written in place.
     pub fn path_beside(&self) -> Option<PathBuf> {
-        let temporary = &self.beside.as_ref()?.temporary;
-        Some(std::path::absolute(&self.path).ok()?.with_file_name(temporary))
+        Some(self.beside.as_ref()?.temporary.0.clone())
     }
 
     /// Moves the file to its place once it is on the disk.
@@ -151,7 +237,7 @@ impl Output {
         self.file.flush()?;
         let Some(Beside { folder, temporary, name, .. }) = &self.beside else { return Ok(()) };
         self.file.sync_all()?;
-        folder.rename(temporary, folder, name)?;
+        folder.rename(temporary.name(), folder, name)?;
         self.beside = None;
         Ok(())
     }
@@ -171,7 +257,7 @@ impl Drop for Output {
     fn drop(&mut self) {
         if let Some(Beside { folder, temporary, .. }) = &self.beside {
             // The error that got us here is reported; this is only cleanup.
-            let _ = folder.remove_file(temporary);
+            let _ = folder.remove_file(temporary.name());
         }
     }
 }
@@ -303,6 +389,22 @@ mod tests {
         create("c").finish().unwrap();
         first.finish().unwrap();
         assert_eq!(names(folder.path()), [".mine.new", "a", "b.new", "c"]);
+    }
+
+    #[test]
+    fn a_scratch_folder_is_private_and_goes_as_outputs_do() {
+        let folder = folder();
+        let left = folder.path().join(format!(".{}.new", Uuid::new_v4().simple()));
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join("a"), "").unwrap();
+        let scratch = Scratch::in_folder(folder.path()).unwrap();
+        assert!(!left.exists());
+        fs::create_dir(scratch.path().join("b")).unwrap();
+        assert_eq!(fs::metadata(scratch.path()).unwrap().permissions().mode() & 0o777, 0o700);
+        write_output(&folder.path().join("c"), b"").unwrap();
+        assert!(scratch.path().join("b").exists(), "it is in use");
+        drop(scratch);
+        assert_eq!(names(folder.path()), ["c"]);
     }
 
     #[test]

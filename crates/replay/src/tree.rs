@@ -10,10 +10,9 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use tempfile::TempDir;
-
 use base::error::{Error, Result};
 use config::MountMapping;
+use files::Scratch;
 use source::Namespace;
 
 /// ID of the files' filesystem.
@@ -25,7 +24,7 @@ const ROOT: &str = "/";
 /// The files of a played session; see the module.
 #[derive(Debug)]
 pub(super) struct Tree {
-    _owner: TempDir,
+    scratch: Scratch,
     /// The scratch folder, without links.
     root: PathBuf,
     namespace: Namespace,
@@ -41,12 +40,13 @@ impl Tree {
     /// # Errors
     /// `FILE` if no folder can be created.
     pub(super) fn new(cwd: &Path) -> Result<Self> {
-        let folder = tempfile::Builder::new().prefix("palimpsest-replay-").tempdir();
-        let folder = folder.map_err(|error| failed("create", &std::env::temp_dir(), error))?;
-        let root = source::canonical_path(folder.path());
+        let scratch = Scratch::new();
+        let scratch = scratch.map_err(|error| failed("create", &std::env::temp_dir(), error))?;
+        let root = source::canonical_path(scratch.path());
         let namespace = Namespace::elsewhere(FILESYSTEM, &[mount(&root)])?;
-        let tree = Self { _owner: folder, root, namespace, cwd: cwd.to_owned(), laid: 0 };
-        fs::create_dir_all(tree.cwd()).map_err(|error| failed("create", &tree.root, error))?;
+        let tree = Self { scratch, root, namespace, cwd: cwd.to_owned(), laid: 0 };
+        let made = tree.make_folder(&tree.cwd());
+        made.map_err(|error| failed("create", &tree.root, error))?;
         Ok(tree)
     }
 
@@ -159,7 +159,7 @@ impl Tree {
             unless_missing(fs::remove_dir(cwd.join(folder)))?;
         }
         for folder in &wanted.folders {
-            fs::create_dir_all(cwd.join(folder))?;
+            self.make_folder(&cwd.join(folder))?;
         }
         for (name, bytes) in texts {
             let place = cwd.join(name);
@@ -180,6 +180,7 @@ impl Tree {
     /// be trusted at once.
     fn write(&mut self, place: &Path, bytes: &[u8]) -> io::Result<()> {
         self.make_folder_of(place)?;
+        let _writing = self.scratch.writing();
         fs::write(place, bytes)?;
         self.laid += 1;
         let time = UNIX_EPOCH + Duration::from_secs(self.laid);
@@ -193,6 +194,11 @@ impl Tree {
         if let Some(file) = above.filter(|above| above.is_file()).last() {
             fs::remove_file(file)?;
         }
+        self.make_folder(folder)
+    }
+
+    fn make_folder(&self, folder: &Path) -> io::Result<()> {
+        let _writing = self.scratch.writing();
         fs::create_dir_all(folder)
     }
 }

@@ -1,4 +1,4 @@
-//! Removes the temporary files of processes that were killed. Must not touch those of others that
+//! Removes the temporary files and folders of processes that were killed. Must not touch those of others that
 //! still write.
 //!
 //! The lock is on the folder: one on the file would meet SQLite's own on some systems.
@@ -41,12 +41,12 @@ fn remove(folder: &Dir) {
     for name in entries.flatten().map(|entry| entry.file_name()) {
         if name.to_str().is_some_and(is_temporary) {
             // What cannot be removed is in nobody's way.
-            let _ = folder.remove_file(&name);
+            let _ = folder.remove_file(&name).or_else(|_| folder.remove_dir_all(&name));
         }
     }
 }
 
-/// Whether a file has a name that only [`super::Output`] gives, or is SQLite's journal of one.
+/// Whether a file has a name that only [`super::Temporary`] gives, or is SQLite's journal of one.
 fn is_temporary(name: &str) -> bool {
     let parts = name.strip_prefix('.').and_then(|name| name.split_once(TEMPORARY_END));
     parts.is_some_and(|(id, rest)| {
