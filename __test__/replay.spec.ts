@@ -476,7 +476,7 @@ describe("palimpsest replay", () => {
     expect(recorded).toMatchObject({
       model: "claude-opus-4-6",
       prices: "anthropic",
-      usdPerMillion: 5,
+      usdPerMillion: expect.closeTo(5),
       compactedAt: 96_010,
       requests: 30,
     });

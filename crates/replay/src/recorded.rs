@@ -38,13 +38,15 @@ const SMALL_COUNT: u64 = 1_000;
 /// The price table where no model tells one.
 const USUAL_TABLE: &str = "anthropic";
 
-/// Tokens that the provider counted for a request and its answer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// What the provider counted for a request and its answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Usage {
     input: u64,
     output: u64,
     cache_read: u64,
     cache_write: u64,
+    /// US dollars for the request, if the host wrote them down.
+    usd: Option<f64>,
 }
 
 impl Usage {
@@ -65,6 +67,8 @@ struct Request {
     shown: u64,
     /// What the provider counted, unless that cannot be.
     usage: Option<Usage>,
+    /// US dollars for a million uncached input tokens of its model, if known.
+    usd_per_million: Option<f64>,
     /// Whether a compaction came right before it.
     is_compacted: bool,
 }
@@ -76,8 +80,8 @@ pub struct Recorded {
     pub model: Option<String>,
     /// The name of its price table.
     pub prices: &'static str,
-    /// US dollars for a million uncached input tokens, if known.
-    pub usd_per_million: Option<f64>,
+    /// US dollars for a million uncached input tokens of each request's model, if known.
+    pub usd_per_million: Vec<Option<f64>>,
     /// How many tokens of the provider's are one of ours.
     pub scale: f64,
     /// Tokens of system prompt and tools, by our count; `None` if no usage tells.
@@ -113,7 +117,7 @@ impl Recorded {
             .iter()
             .map(|json| serde_json::from_str(json).unwrap_or_default())
             .collect();
-        let (model, prices, usd_per_million) = model_of(&values);
+        let (model, prices) = model_of(&values);
         let sizes = MeasuredMessage::parse_all(&transcript.messages, counter);
         let requests = requests(&values, &sizes, counter);
         let scale = scale(&requests);
@@ -125,7 +129,7 @@ impl Recorded {
         let mut recorded = Self {
             model,
             prices: prices.unwrap_or(USUAL_TABLE),
-            usd_per_million,
+            usd_per_million: requests.iter().map(|request| request.usd_per_million).collect(),
             scale,
             fixed_tokens,
             hidden,
@@ -163,7 +167,6 @@ impl Recorded {
         let mut found = RecordedReport {
             model: self.model.clone(),
             prices: prices.to_owned(),
-            usd_per_million: self.usd_per_million,
             compacted_at: self.compacted_at,
             scale: self.scale,
             window: replaying.window_tokens,
@@ -173,17 +176,29 @@ impl Recorded {
             to: self.span.map(|(_, to)| to),
             ..RecordedReport::default()
         };
-        for (usage, call) in self.usage.iter().zip(series) {
-            let Some(usage) = usage else { continue };
+        // Of all requests: their cost, and the same in US dollars if all prices are known.
+        let (mut all, mut usd) = (0.0, Some(0.0));
+        for ((usage, list), call) in self.usage.iter().zip(&self.usd_per_million).zip(series) {
+            let Some(usage) = usage else {
+                all += call.plain.cost;
+                usd = usd.zip(*list).map(|(usd, list)| usd + call.plain.cost * list);
+                continue;
+            };
             let (read, write) = replaying.prices.at(usage.sent());
             let cost = as_f64(usage.input)
                 + as_f64(usage.cache_read) * read
                 + as_f64(usage.cache_write) * write;
+            all += cost;
+            // What the host wrote down is by its model's prices, not by others.
+            let written = usage.usd.filter(|_| prices == self.prices).map(|usd| 1e6 * usd);
+            let of_request = written.or_else(|| list.map(|list| cost * list));
+            usd = usd.zip(of_request).map(|(usd, of_request)| usd + of_request);
             let (sent, output) = (as_f64(usage.sent()), as_f64(usage.output));
             let counted = Counted { tokens: sent, output, cost };
             found.add(&counted, call.plain.tokens * self.scale);
             call.recorded = Some(counted);
         }
+        found.usd_per_million = usd.filter(|_| all > 0.0).map(|usd| usd / all);
         found
     }
 
@@ -205,8 +220,8 @@ impl Recorded {
     }
 }
 
-/// The model of most answers, its price table, and its price.
-fn model_of(values: &[Value]) -> (Option<String>, Option<&'static str>, Option<f64>) {
+/// The model of most answers, and its price table.
+fn model_of(values: &[Value]) -> (Option<String>, Option<&'static str>) {
     let mut counts: Vec<((&str, &str), u64)> = Vec::new();
     for value in values.iter().filter(|value| is(value, "assistant")) {
         let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -218,7 +233,7 @@ fn model_of(values: &[Value]) -> (Option<String>, Option<&'static str>, Option<f
     }
     let most = counts.iter().map(|(_, count)| *count).max();
     let first = counts.iter().find(|(_, count)| Some(*count) == most);
-    let Some(((provider, model), _)) = first else { return (None, None, None) };
+    let Some(((provider, model), _)) = first else { return (None, None) };
     let is_long = |value: &Value| {
         let count = |key: &str| value.pointer(key).and_then(Value::as_u64).unwrap_or_default();
         2 * count("/usage/cacheWrite1h") > count("/usage/cacheWrite")
@@ -228,7 +243,7 @@ fn model_of(values: &[Value]) -> (Option<String>, Option<&'static str>, Option<f
         table => table,
     };
     let name = Some(*model).filter(|model| !model.is_empty()).map(str::to_owned);
-    (name, table, models::usd_per_million(model))
+    (name, table)
 }
 
 fn is(value: &Value, role: &str) -> bool {
@@ -245,7 +260,10 @@ fn requests(values: &[Value], sizes: &[MeasuredMessage], counter: Counter) -> Ve
         }
         if message.speaker() == Speaker::Assistant {
             let usage = value.get("usage").map(usage_of);
-            requests.push(sizing.request(answer, usage, message.units));
+            let model = value.get("model").and_then(Value::as_str).unwrap_or_default();
+            let mut request = sizing.request(answer, usage, message.units);
+            request.usd_per_million = models::usd_per_million(model);
+            requests.push(request);
         }
         sizing.units += message.units;
     }
@@ -283,7 +301,8 @@ impl Sizing {
         self.last = sent.or(self.last);
         self.fixed = self.fixed.or(sent.map(|sent| sent.saturating_sub(before)));
         let shown = self.counter.tokens(shown);
-        Request { answer, before, shown, usage, is_compacted: is_summed || has_shrunk }
+        let is_compacted = is_summed || has_shrunk;
+        Request { answer, before, shown, usage, usd_per_million: None, is_compacted }
     }
 }
 
@@ -296,11 +315,15 @@ fn is_count(usage: Usage, before: u64) -> bool {
 fn usage_of(value: &Value) -> Usage {
     let given = |key: &str| value.get(key).and_then(Value::as_u64);
     let count = |key: &str| given(key).filter(|count| *count < NO_TOKENS).unwrap_or_default();
+    let cost = |key: &str| value.get("cost").and_then(|cost| cost.get(key)?.as_f64());
+    let usd = ["input", "cacheRead", "cacheWrite"].into_iter().filter_map(cost).sum::<f64>();
     Usage {
         input: count("input"),
         output: count("output"),
         cache_read: count("cacheRead"),
         cache_write: count("cacheWrite"),
+        // Where hosts know no price they write 0.
+        usd: Some(usd).filter(|usd| *usd > 0.0),
     }
 }
 
@@ -398,7 +421,7 @@ mod tests {
         };
         near(recorded.fixed_tokens.unwrap(), 9_000.0);
         near(recorded.hidden[1], 200.0);
-        assert_eq!((recorded.prices, recorded.usd_per_million), ("openai", Some(5.0)));
+        assert_eq!((recorded.prices, recorded.usd_per_million[0]), ("openai", Some(5.0)));
         assert_eq!((recorded.compacted_at, recorded.window_tokens), (None, None));
     }
 

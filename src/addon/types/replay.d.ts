@@ -110,7 +110,10 @@ export interface RecordedRequests {
   /** The model of most answers. */
   model: string | null;
   prices: string;
-  /** US dollars for a million uncached input tokens of the model, if known. */
+  /**
+   * US dollars for a million uncached input tokens: on average over the requests, each by what the file says that it cost, else by the
+   * list price of its model. Null if one has neither.
+   */
   usdPerMillion: number | null;
   /** Tokens of the largest request, if the host compacted. */
   compactedAt: number | null;

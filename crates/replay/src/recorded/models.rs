@@ -1,14 +1,15 @@
 //! What models cost: the price table of their provider, and the price of an uncached input token by
 //! the providers' public price lists of November 2026. Plain data.
 
-/// Beginnings of the models' names, with `-` for `.`, and US dollars for a million uncached input
-/// tokens. The longest beginning counts.
-const USD_PER_MILLION: [(&str, f64); 52] = [
+/// The models' names, with `-` for `.`, and US dollars for a million uncached input tokens.
+const USD_PER_MILLION: [(&str, f64); 62] = [
     ("claude-fable-5", 10.0),
+    ("claude-fable-5-1", 10.0),
     ("claude-haiku-4-5", 1.0),
     ("claude-3-5-haiku", 0.8),
     ("claude-3-haiku", 0.25),
     ("claude-opus-4", 15.0),
+    ("claude-opus-4-1", 15.0),
     ("claude-opus-4-5", 5.0),
     ("claude-opus-4-6", 5.0),
     ("claude-opus-4-7", 5.0),
@@ -17,6 +18,8 @@ const USD_PER_MILLION: [(&str, f64); 52] = [
     ("claude-opus-5-5", 4.0),
     ("claude-3-opus", 15.0),
     ("claude-sonnet-4", 3.0),
+    ("claude-sonnet-4-5", 3.0),
+    ("claude-sonnet-4-6", 3.0),
     ("claude-sonnet-5", 2.0),
     ("claude-3-5-sonnet", 3.0),
     ("claude-3-7-sonnet", 3.0),
@@ -28,6 +31,7 @@ const USD_PER_MILLION: [(&str, f64); 52] = [
     ("gpt-5", 1.25),
     ("gpt-5-mini", 0.25),
     ("gpt-5-nano", 0.05),
+    ("gpt-5-1", 1.25),
     ("gpt-5-2", 1.75),
     ("gpt-5-3", 1.75),
     ("gpt-5-4", 2.5),
@@ -52,11 +56,19 @@ const USD_PER_MILLION: [(&str, f64); 52] = [
     ("gemini-3-1-pro", 2.0),
     ("gemini-3-5-flash", 1.5),
     ("grok-4", 2.0),
+    ("grok-4-5", 2.0),
+    ("grok-4-6", 2.0),
+    ("grok-4-7", 2.0),
     ("deepseek-v4-pro", 1.32),
     ("deepseek-flash", 0.3),
     ("glm-5", 1.4),
+    ("glm-5-2", 1.4),
+    ("glm-5-3", 1.4),
     ("glm-4-7", 0.6),
 ];
+
+/// Parts behind a model's name that name no other model: releases of it, and ways to call it.
+const SAME_MODEL: [&str; 7] = ["0", "1m", "codex", "latest", "preview", "v1", "v2"];
 
 /// Parts of names and the price table of their provider.
 const TABLES: [(&str, &str); 13] = [
@@ -84,21 +96,35 @@ pub(super) fn table_of(provider: &str, model: &str) -> Option<&'static str> {
     of(model).or_else(|| of(provider))
 }
 
-/// US dollars for a million uncached input tokens of a model, if its price is known.
+/// US dollars for a million uncached input tokens of a model, if its price is known. A variant, such
+/// as `-pro` or `-lite`, has its own.
 pub(super) fn usd_per_million(model: &str) -> Option<f64> {
     let name = bare(model);
-    let begins = |known: &&(&str, f64)| {
-        let rest = name.strip_prefix(known.0);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '@', ':', '[']))
-    };
-    let best = USD_PER_MILLION.iter().filter(begins).max_by_key(|(known, _)| known.len());
-    best.map(|(_, price)| *price)
+    let is_it = |known: &&(&str, f64)| name.strip_prefix(known.0).is_some_and(is_same_model);
+    USD_PER_MILLION.iter().find(is_it).map(|(_, price)| *price)
 }
 
-/// A name without the provider before it.
+/// Whether what stands behind a model's name leaves it that model: nothing, dates, and what
+/// [`SAME_MODEL`] has.
+fn is_same_model(rest: &str) -> bool {
+    let mut is_dated = false;
+    let mut is_known = |part: &str| {
+        let is_number = part.bytes().all(|byte| byte.is_ascii_digit());
+        let is_date = is_number && (part.len() >= 4 || (part.len() == 2 && is_dated));
+        is_dated |= is_date || part == "preview";
+        part.is_empty() || is_date || SAME_MODEL.contains(&part)
+    };
+    let separators = ['-', '@', ':', '[', ']'];
+    (rest.is_empty() || rest.starts_with(separators)) && rest.split(separators).all(&mut is_known)
+}
+
+/// A name without what stands before it: the provider, or Bedrock's region and vendor, as in
+/// `us.anthropic.claude-opus-5`.
 fn bare(name: &str) -> String {
     let name = name.rsplit_once('/').map_or(name, |(_, name)| name);
-    name.to_ascii_lowercase().replace('.', "-")
+    let begins = |(at, _): &(usize, &str)| name[at + 1..].starts_with(|c: char| c.is_alphabetic());
+    let start = name.match_indices('.').rfind(begins).map_or(0, |(at, _)| at + 1);
+    name[start..].to_ascii_lowercase().replace('.', "-")
 }
 
 #[cfg(test)]
@@ -106,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_model_is_priced_by_the_longest_beginning_of_its_name() {
+    fn a_model_is_priced_by_its_name_and_a_variant_is_another() {
         for (provider, model, table, price) in [
             ("anthropic", "claude-opus-4-5-20251101", Some("anthropic"), Some(5.0)),
             ("anthropic", "claude-opus-4-1-20250805", Some("anthropic"), Some(15.0)),
@@ -117,6 +143,20 @@ mod tests {
             ("google", "gemini-2.5-pro", Some("gemini"), Some(1.25)),
             ("ollama", "qwen3", Some("local"), None),
             ("anthropic", "claude-x", Some("anthropic"), None),
+            ("openai", "gpt-5-2025-08-07", Some("openai"), Some(1.25)),
+            ("openai", "gpt-5.2-codex", Some("openai"), Some(1.75)),
+            ("openai", "gpt-5.4-pro", Some("openai"), None),
+            ("openai", "gpt-5.10", Some("openai"), None),
+            ("google", "gemini-2.5-pro-preview-05-06", Some("gemini"), Some(1.25)),
+            ("google", "gemini-2.5-flash-lite", Some("gemini"), None),
+            ("anthropic", "claude-sonnet-4-0[1m]", Some("anthropic"), Some(3.0)),
+            ("bedrock", "us.anthropic.claude-opus-5-5", Some("anthropic"), Some(4.0)),
+            (
+                "bedrock",
+                "eu.anthropic.claude-haiku-4-5-20251001-v1:0",
+                Some("anthropic"),
+                Some(1.0),
+            ),
             ("someone", "something", None, None),
             ("someone", "o10", Some("openai"), None),
         ] {

@@ -21,7 +21,8 @@ pub struct RecordedReport {
     pub model: Option<String>,
     /// Name of the price table that was used.
     pub prices: String,
-    /// US dollars for a million uncached input tokens of the model, if known.
+    /// US dollars for a million uncached input tokens: on average over the requests, each by what the
+    /// file says that it cost, else by the list price of its model; `None` if one has neither.
     pub usd_per_million: Option<f64>,
     /// The largest request that went out, if the host compacted.
     pub compacted_at: Option<u64>,

@@ -11,7 +11,8 @@ use live::{CallInfo, HostList, LiveSession, OpenSession, ToolFiles, Transformed}
 use replay::hosts::HostRule;
 use replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
 use replay::options::{Replaying, Sender};
-use replay::run::replay;
+use replay::recorded::Follows;
+use replay::run::{replay, replay_recorded};
 use replay::transcript::Transcript;
 use serde_json::{Value, json};
 use store::Store;
@@ -199,6 +200,29 @@ fn the_plain_host_alone_keeps_to_the_window() {
     let report = replay(&transcript(&messages), &replaying, &[]).unwrap();
     assert_eq!((report.compactions, report.plain_compactions), (3, 3));
     assert!((report.bill.ratio - 1.0).abs() < 1e-4, "{:?}", report.bill);
+}
+
+#[test]
+fn each_request_has_the_price_of_its_own_model() {
+    let price = |answers: [(&str, Value); 2]| {
+        let messages: Vec<String> = std::iter::once(user("Go.", 1))
+            .chain(answers.map(|(model, cost)| {
+                let usage = json!({ "input": 2_000, "output": 9, "cost": cost });
+                let said = json!([{ "type": "text", "text": "Yes." }]);
+                json!({ "role": "assistant", "model": model, "usage": usage, "content": said })
+                    .to_string()
+            }))
+            .collect();
+        let replaying = replaying(Sender::Host(HostRule::Plain));
+        let follows = Follows { prices: true, window: true, sizes: true };
+        let report = replay_recorded(&transcript(&messages), &replaying, follows, "x", false);
+        report.unwrap().recorded.usd_per_million.map(|usd| (1e6 * usd).round() / 1e6)
+    };
+    let one = ("claude-opus-4-5", Value::Null);
+    assert_eq!(price([one.clone(), ("claude-sonnet-4-5", Value::Null)]), Some(4.0));
+    assert_eq!(price([one.clone(), ("gpt-5-pro", Value::Null)]), None, "one has no price");
+    assert_eq!(price([one.clone(), ("gpt-5-pro", json!({ "input": 0.03 }))]), Some(10.0));
+    assert_eq!(price([one.clone(), ("claude-sonnet-4-5", json!({ "input": 0 }))]), Some(4.0));
 }
 
 #[test]
