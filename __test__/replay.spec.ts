@@ -498,9 +498,26 @@ describe("palimpsest replay", () => {
     expect(stdout).toMatch(/\ninput of 1 session cost \$\d+\.\d\d as recorded\n/);
     expect(stdout).toMatch(/a month at this pace \(30 days\)\n/);
     expect(stdout).toMatch(/\nrecorded: [\d.]+M input tokens in 30 requests; we estimate/);
-    const other = at.json<ReplayReport>("replay", path, "--prices", "openai", "--window", "500000");
+    const other = at.json<ReplayReport & { answer: Record<string, number> }>(
+      "replay",
+      path,
+      "--prices",
+      "openai",
+      "--window",
+      "500000",
+    );
     expect(other.files[0]).toMatchObject({ plainCompactions: 0, recorded: { prices: "openai", window: 500_000 } });
     expect(other).toMatchObject({ prices: "openai", window: 500_000 });
+    // What was paid says nothing of other prices, or of another window.
+    const { bill, recorded: ofOther } = other.files[0];
+    const dollars = (cost: number) => (cost * ofOther.scale * 5) / 1e6;
+    expect(other.answer.cost).toBeCloseTo(dollars(bill.plain), 6);
+    expect(other.answer.withPalimpsest).toBeCloseTo(dollars(bill.ours), 6);
+    expect(other.answer.recorded).toBe(0);
+    expect(at.failure("replay", path, "--window", "0")).toMatchObject({
+      status: 2,
+      message: expect.stringMatching(/^`--window` is `0`/),
+    });
     // The addon follows what is recorded only when it is asked to.
     expect(at.run("replay", path, "--window", "500000").stdout).toMatch(
       /^anthropic prices .*, a window of 500k tokens/,

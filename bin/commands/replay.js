@@ -108,7 +108,7 @@ export const replay = {
     if (given.json) {
       await writeJson({
         ...report,
-        answer: answer(report),
+        answer: answer(report, options),
         failed: failed.map(({ file, error }) => ({ file, error: shown(error) })),
         passedOver: passedOver.map(({ path, problem }) => ({ file: path, problem })),
       });
@@ -118,7 +118,7 @@ export const replay = {
       }
       if (files.length > 0) {
         await write(terms(report, options));
-        await write(answerText(answer(report)));
+        await write(answerText(answer(report, options)));
         await print(report);
         await write(leftOut(report.files, passedOver));
         await write(compared(report.files));

@@ -61,10 +61,18 @@ function range(counts) {
 
 /**
  * What sessions cost, what they would have cost, and how often something would have been missing. Costs are of input: in US dollars of
- * those whose model has a known price, else in uncached input tokens.
+ * those whose model has a known price, else in uncached input tokens. With other prices or another window than they had, both costs are
+ * our estimate.
  * @param {ReplayReport} report
+ * @param {{ prices?: string, window?: number }} given what options said
  */
-export function answer({ files, layout }) {
+export function answer({ files, layout }, given) {
+  const isAsRecorded = given.prices === undefined && given.window === undefined;
+  const isCounted = (/** @type {ReplayedFile} */ file) => isAsRecorded && isMostlyCounted(file);
+  const costOf = (/** @type {ReplayedFile} */ file) => {
+    const { calls, bill, recorded } = file;
+    return isCounted(file) ? (recorded.cost * calls) / recorded.requests : bill.plain * recorded.scale;
+  };
   const played = files.filter(({ calls }) => calls > 0);
   const priced = played.filter(({ recorded }) => recorded.usdPerMillion !== null);
   const isMoney = priced.length > 0;
@@ -95,14 +103,8 @@ export function answer({ files, layout }) {
 }
 
 /** Whether the provider counted what a session cost. @param {ReplayedFile} file */
-function isCounted({ calls, recorded }) {
+function isMostlyCounted({ calls, recorded }) {
   return recorded.requests >= mostly * calls && recorded.cost > 0;
-}
-
-/** In uncached input tokens: as counted, else as we estimate. @param {ReplayedFile} file */
-function costOf(file) {
-  const { calls, bill, recorded } = file;
-  return isCounted(file) ? (recorded.cost * calls) / recorded.requests : bill.plain;
 }
 
 /** The answer in words, lines. @param {ReturnType<typeof answer>} figures */

@@ -186,10 +186,14 @@ fn replaying(options: ReplayOptions, known: Option<PromptTokens>) -> Result<(Rep
         let known: Vec<&str> = Prices::presets().collect();
         Error::argument("prices", format!("is `{name}`; it must be one of {}", known.join(", ")))
     })?;
+    let window_tokens = tokens("window", options.window)?;
+    if window_tokens == Some(0) {
+        return Err(Error::argument("window", "is `0`; it must be a number of tokens above it"));
+    }
     let replaying = Replaying {
         sender: options.layout.map_or(Ok(Sender::Ours(Layout::Log)), sender)?,
         prices,
-        window_tokens: tokens("window", options.window)?,
+        window_tokens,
         counter: options.tokens.map_or(Ok(Counter::Characters), |name| {
             named("tokens", name, "`characters` or `bundled`")
         })?,
