@@ -245,6 +245,16 @@ describe("palimpsest replay", () => {
     );
   });
 
+  test("does not call a rule of other programs Palimpsest's", () => {
+    const at = desk();
+    transcriptIn(at.folder, "one.jsonl", writtenSession(30));
+    const { answer } = at.json<{ answer: object }>("replay", "one.jsonl", "--layout", "masking");
+    expect(answer).toMatchObject({ layout: "masking", withPalimpsest: null, savedAMonth: null });
+    expect(at.run("replay", "one.jsonl", "--layout", "masking").stdout).toMatch(
+      /\nwith `masking` and without Palimpsest it would have cost as much as .* tokens, \d+ % (less|more)\n/,
+    );
+  });
+
   test("prints one document, and writes requests with --dump", () => {
     const at = desk();
     transcriptIn(at.folder, "one.jsonl.gz", writtenSession(30));

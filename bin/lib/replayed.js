@@ -80,7 +80,9 @@ export function answer({ files, layout }, given) {
   const sum = (/** @type {(file: ReplayedFile) => number} */ of) => counted.reduce((all, file) => all + of(file), 0);
   const unit = (/** @type {ReplayedFile} */ file) => (isMoney ? (file.recorded.usdPerMillion ?? 0) / 1e6 : 1);
   const cost = sum((file) => costOf(file) * unit(file));
-  const withUs = sum((file) => costOf(file) * file.bill.ratio * unit(file));
+  // By the layout, which is ours or a rule of other programs.
+  const withLayout = layout === "plain" ? null : sum((file) => costOf(file) * file.bill.ratio * unit(file));
+  const withPalimpsest = layout === "log" || layout === "pools" ? withLayout : null;
   const times = counted.flatMap(({ recorded: { from, to } }) => (from === null || to === null ? [] : [from, to]));
   const span =
     times.reduce((most, time) => Math.max(most, time), 0) -
@@ -94,9 +96,11 @@ export function answer({ files, layout }, given) {
     recorded: counted.filter(isCounted).length,
     unit: /** @type {"dollars" | "tokens"} */ (isMoney ? "dollars" : "tokens"),
     cost,
-    withPalimpsest: layout === "plain" ? null : withUs,
+    layout,
+    withLayout,
+    withPalimpsest,
     days,
-    savedAMonth: days === null || layout === "plain" ? null : ((cost - withUs) * daysOfMonth) / days,
+    savedAMonth: days === null || withPalimpsest === null ? null : ((cost - withPalimpsest) * daysOfMonth) / days,
     requests,
     missing,
   };
@@ -109,7 +113,8 @@ function isMostlyCounted({ calls, recorded }) {
 
 /** The answer in words, lines. @param {ReturnType<typeof answer>} figures */
 export function answerText(figures) {
-  const { sessions, unpriced, recorded, unit, cost, withPalimpsest, days, savedAMonth, requests, missing } = figures;
+  const { sessions, unpriced, recorded, unit, cost, layout, withLayout, days, savedAMonth, requests, missing } =
+    figures;
   if (requests === 0) {
     return "there is no request in these sessions\n";
   }
@@ -120,16 +125,17 @@ export function answerText(figures) {
   const rest =
     unpriced === 0 ? "" : `; ${unpriced} more ${unpriced === 1 ? "has a model" : "have models"} without a known price`;
   const first = `input of ${plural(sessions, "session")} cost ${sum(cost)} ${known}${rest}\n`;
-  if (withPalimpsest === null) {
+  if (withLayout === null) {
     return first;
   }
-  const saved = cost - withPalimpsest;
+  const by = figures.withPalimpsest === null ? `with \`${layout}\` and without` : "with";
+  const saved = cost - withLayout;
   const less = `${percent(Math.abs(saved), cost)} ${saved < 0 ? "more" : "less"}`;
   const month =
     savedAMonth === null || days === null
       ? ""
       : `; ${sum(Math.abs(savedAMonth))} ${saved < 0 ? "more" : "less"} a month at this pace (${plural(Math.ceil(days), "day")})`;
-  return `${first}with Palimpsest it would have cost ${sum(withPalimpsest)}, ${less}${month}\nsomething that was needed would have been missing in ${missing} of ${plural(requests, "request")} (${((100 * missing) / requests).toFixed(1)} %)\n`;
+  return `${first}${by} Palimpsest it would have cost ${sum(withLayout)}, ${less}${month}\nsomething that was needed would have been missing in ${missing} of ${plural(requests, "request")} (${((100 * missing) / requests).toFixed(1)} %)\n`;
 }
 
 /** Requests of a session that its file holds and no reader read, for another reason than one that is said. @param {ReplayedFile} file */
