@@ -37,6 +37,16 @@ test("the overview lists folders, files, sizes and problems", () => {
   expect(at.json<MemoryOverview>("memory").scopes.map(({ scope }) => scope)).toEqual(["global", "project", "local"]);
 });
 
+test("own memory is said to be used after trust is taken back", () => {
+  const at = desk();
+  at.run("memory", "remember", "project", "Never push to main");
+  at.run("memory", "flush");
+  expect(at.run("trust").stdout).toContain("is trusted: .pi/memory/MEMORY.md");
+  expect(at.run("trust", "--remove").stdout).toMatch(
+    /^`\S+\/work` holds only what your own sessions wrote, which is used unasked: \.pi\/memory\/MEMORY\.md, /,
+  );
+});
+
 test("a person sees which of what waits is private", () => {
   const at = desk();
   at.run("memory", "remember", "project", "CI: green");

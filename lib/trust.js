@@ -45,7 +45,10 @@ export function trustedText({ path: real, standing, counts, files }) {
   if (standing === "trusted") {
     return `\`${path}\` is trusted: ${what} are used there, and what it gets later too, for as long as it is the same repository of the same owner.`;
   }
-  return counts
+  if (!counts) {
+    return `\`${path}\` is no longer trusted: ${what} are not used until you trust them again.`;
+  }
+  return files.length === 0
     ? `\`${path}\` brings no memory and no settings: there is nothing to trust.`
-    : `\`${path}\` is no longer trusted: ${what} are not used until you trust them again.`;
+    : `\`${path}\` holds only what your own sessions wrote, which is used unasked: ${what}.`;
 }
