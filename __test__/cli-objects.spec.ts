@@ -353,6 +353,13 @@ describe("lists", () => {
     const { id, links } = at.json<{ id: string; links: ObjectLink[] }>("links", "b.md", "--back", "--part", "b");
     expect(links).toMatchObject([{ target: { id, state: "found" }, part: "B", place: { line: 2 } }]);
     expect(at.run("links", "a.md", "--part", "A").status).toBe(2);
+    const message = (...args: string[]) => at.failure(...args).message;
+    expect(message("links", "b.md", "--back", "--part", "no")).toBe("`--part` `no` is not a part of `b.md`");
+    expect(message("expand", "a.md", "--type", "no")).toMatch(/^`--type` must be of `file`, .*, is `no`$/);
+    expect(message("expand", "a.md", "--kind", "no")).toMatch(/^`--kind` must be of .*`wikilink`, .*, is `no`$/);
+    expect(message("backup", "/dev/null")).toMatch(/^`FILE` must be/);
+    expect(message("memory", "remember", "no", "x")).toMatch(/^`SCOPE` must be/);
+    expect(message("sessions", "--store=")).toBe("`--store` is empty");
   });
 
   test("of links resolve within the indexed folder or its vault", () => {

@@ -67,6 +67,9 @@ export function parseArguments(command, given) {
     throw new UsageError(`\`${positionals[most]}\` is one argument too many`, hint);
   }
   const store = typeof values.store === "string" ? values.store : undefined;
+  if (store === "") {
+    throw new UsageError("`--store` is empty", hint);
+  }
   return { positionals, values, json: values.json === true, help, store };
 }
 

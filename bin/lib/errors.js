@@ -75,29 +75,40 @@ function inWordsOf({ command, name, session }, code, { message, hint }) {
     };
   }
   if (code === "INVALID_ARGUMENT") {
-    return { message: message.replace(/^`(\w+)`/, (all, argument) => typed(command, argument) ?? all), hint };
+    const inOptions = message.replace(/^`(\w+)`/, (all, argument) => typed(command, argument) ?? all);
+    return { message: name === undefined ? inOptions : inOptions.replace(/`[0-9a-f]{64}`/, () => `\`${name}\``), hint };
   }
   return { message, hint };
 }
 
 /** What arguments of the addon's methods are called on the command line, if not by their own name. @type {Record<string, string>} */
-const optionNames = { maxLineBytes: "max-line-bytes" };
-
-/** @type {Record<string, string>} */
-const argumentNames = { from: "A", to: "B", query: "TEXT", handle: "NAME", name: "NAME", nickname: "NICKNAME" };
+const argumentNames = {
+  from: "A",
+  to: "B",
+  query: "TEXT",
+  handle: "NAME",
+  name: "NAME",
+  nickname: "NICKNAME",
+  path: "FILE",
+  scope: "SCOPE",
+  text: "TEXT",
+};
 
 /**
  * An argument as it is typed.
  * @param {import("./arguments.js").Command} command
  * @param {string} argument of a method of the addon
  */
-function typed({ options, usage }, argument) {
-  const option = optionNames[argument] ?? argument;
-  if (option in options) {
+function typed({ options, usage, notes = [] }, argument) {
+  const kebab = argument.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const option = [kebab, kebab.replace(/s$/, "")].find((name) => name in options);
+  if (option !== undefined) {
     return `\`--${option}\``;
   }
   const name = argumentNames[argument];
-  return name !== undefined && new RegExp(`\\b${name}\\b`).test(usage) ? `\`${name}\`` : undefined;
+  return name !== undefined && new RegExp(`\\b${name}\\b`).test([usage, ...notes].join(" "))
+    ? `\`${name}\``
+    : undefined;
 }
 
 /**

@@ -193,12 +193,18 @@ fn expansion(options: ExpandOptions, find: impl Fn(&str) -> Result<ObjectId>) ->
         None | Some("forward") => Direction::Forward,
         Some("back") => Direction::Back,
         Some("both") => Direction::Both,
-        Some(other) => return Err(unknown("direction", other)),
+        Some(other) => return Err(unknown("direction", other, ["forward", "back", "both"])),
     };
     let kinds = options.kinds.unwrap_or_default();
-    let kind = |name: &String| RelationKind::parse(name).ok_or_else(|| unknown("kinds", name));
+    let kind = |name: &String| {
+        let known = || RelationKind::LISTED.map(RelationKind::as_str);
+        RelationKind::parse(name).ok_or_else(|| unknown("kinds", name, known()))
+    };
     let types = options.types.unwrap_or_default();
-    let object_type = |name: &String| ObjectType::parse(name).ok_or_else(|| unknown("types", name));
+    let object_type = |name: &String| {
+        let known = || ObjectType::ALL.map(ObjectType::as_str);
+        ObjectType::parse(name).ok_or_else(|| unknown("types", name, known()))
+    };
     let fields = options.fields.unwrap_or_default();
     let budget = options.budget_chars;
     let budget = budget.map(u64::try_from).transpose();
@@ -224,8 +230,9 @@ fn root(Json(root): Json, find: impl Fn(&str) -> Result<ObjectId>) -> Result<Ref
     }
 }
 
-fn unknown(argument: &str, name: &str) -> Error {
-    Error::argument(argument, format!("do not know `{name}`"))
+fn unknown<const N: usize>(argument: &str, name: &str, known: [&str; N]) -> Error {
+    let known = known.join("`, `");
+    Error::argument(argument, format!("must be of `{known}`, is `{name}`"))
 }
 
 fn part_of(text: &str) -> Result<ContentPart> {
