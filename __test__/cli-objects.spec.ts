@@ -220,6 +220,10 @@ describe("show", () => {
     expect(now).not.toHaveProperty("owner");
     expect(at.run("show", "the-run").stdout).toBe("done\n");
     expect(at.failure("describe", "the-run", "--field", "status=fail")).toMatchObject({ code: "INVALID_ARGUMENT" });
+    for (const key of ["id", "type", "path", "tx_id", "system_time", "nickname"]) {
+      // A query by this name finds something else.
+      expect(at.failure("describe", "the-run", "--field", `${key}=a`)).toMatchObject({ code: "INVALID_ARGUMENT" });
+    }
     expect(at.failure("describe", "chat:s", "--field", "a=b")).toMatchObject({ code: "INVALID_ARGUMENT" });
     expect(at.failure("describe", "the-run")).toMatchObject({ code: "USAGE" });
   });

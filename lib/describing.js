@@ -13,8 +13,25 @@
 /** How often others may write a version meanwhile. */
 const tries = 5;
 
-/** Fields that say what the object is, and are not a person's. */
+/** Fields that say what the object is, and are not a person's, and names under which a query finds something else. */
 const own = new Set([
+  "id",
+  "type",
+  "source",
+  "path",
+  "origin",
+  "identity_hash",
+  "tx_id",
+  "system_time",
+  "content_hash",
+  "source_hash",
+  "has_content",
+  "item_count",
+  "redacted",
+  "forgotten",
+  "nickname",
+  "additional",
+  "fields",
   "file_type",
   "char_count",
   "size_bytes",
