@@ -1346,7 +1346,7 @@ export interface ReplayedCall {
   compacted: boolean;
   /** What the provider counted, if the transcript says it; `cost` of the input, in uncached input tokens. */
   recorded?: { tokens: number; output: number; cost: number };
-  /** IDs of the answer's calls and a number of its text, where a program copies answers from one file to another. */
+  /** What tells the answer from others: the IDs of its calls, a number of its text, and its time. Undefined where that is not enough. */
   answer?: string;
 }
 
@@ -3442,7 +3442,7 @@ export interface ReplayOptions {
 }
 
 /**
- * Joins the results of transcripts that were replayed with these options into one report. Requests that Codex copied from one of them
+ * Joins the results of transcripts that were replayed with these options into one report. Requests that were copied from one of them
  * into another count once. With `recorded`, `prices` and `window` are what all transcripts have in common, else `recorded` and null.
  *
  * Rejects with `INVALID_ARGUMENT`.

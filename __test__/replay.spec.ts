@@ -576,6 +576,36 @@ describe("palimpsest replay", () => {
     expect(stdout).toContain("\ncounted once: 4 requests that two of the sessions have\n");
   });
 
+  test("counts once what a fork begins with, and a file that is named twice", () => {
+    const at = desk();
+    const begin = Date.UTC(2026, 6, 1);
+    const session = (id: string, texts: string[]) => {
+      const messages = texts.flatMap((text, step) => [
+        { role: "user", content: `Say ${text}.`, timestamp: begin + 2_000 * step },
+        { role: "assistant", content: [{ type: "text", text }], timestamp: begin + 2_000 * step + 1_000 },
+      ]);
+      const entries = messages.map((message, at) => ({
+        type: "message",
+        id: `m${at}`,
+        parentId: at === 0 ? null : `m${at - 1}`,
+        message,
+      }));
+      const lines = [{ type: "session", version: 3, id, timestamp: new Date(begin).toISOString() }, ...entries];
+      at.write(`${id}.jsonl`, lines.map((line) => JSON.stringify(line)).join("\n"));
+    };
+    session("parent", ["one", "two", "three"]);
+    session("fork", ["one", "two", "other"]);
+    session("alike", ["four", "two", "three"]);
+    symlinkSync(join(at.folder, "parent.jsonl"), join(at.folder, "link.jsonl"));
+    const paths = ["parent.jsonl", "fork.jsonl", "./parent.jsonl", "alike.jsonl", "link.jsonl"];
+    const { files } = at.json<ReplayReport>("replay", ...paths);
+    expect(files.map(({ name, calls, copied }) => [name, calls, copied])).toEqual([
+      ["parent", 3, 0],
+      ["fork", 1, 2],
+      ["alike", 3, 0],
+    ]);
+  });
+
   test("wants transcripts", () => {
     const { status, code } = desk().failure("replay", ".");
     expect({ status, code }).toEqual({ status: 2, code: "USAGE" });

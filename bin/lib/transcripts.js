@@ -1,19 +1,23 @@
 // Finds the transcripts that a command line names, and names for them. Does not read them.
+import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { plural } from "../../lib/describe.js";
 import { name as spelt } from "../../lib/terminal.js";
 import { UsageError } from "./arguments.js";
 
 /**
- * The given files, and the sessions in the given folders and databases, in order; and what is not a session of the folders' files.
+ * The given files, and the sessions in the given folders and databases, each once, in order; and what is not a session of the folders'
+ * files.
  * @param {Pick<typeof import("../../index.js"), "findSessions">} addon
  * @param {string[]} given
  */
 export async function transcripts(addon, given) {
-  const all = await addon.findSessions(
+  const sessions = await addon.findSessions(
     given.map((path) => resolve(path)),
     true,
   );
+  const paths = sessions.map(({ path }) => real(path));
+  const all = sessions.filter((_, at) => paths.indexOf(paths[at]) === at);
   const found = all.filter(({ problem }) => problem === undefined);
   const passedOver = all.filter(({ problem }) => problem !== undefined);
   if (found.length === 0) {
@@ -32,6 +36,20 @@ export async function transcripts(addon, given) {
     );
   }
   return { found, passedOver };
+}
+
+/**
+ * The path without links, of `FILE#SESSION` too.
+ * @param {string} path
+ * @returns {string}
+ */
+function real(path) {
+  try {
+    return realpathSync(path);
+  } catch {
+    const at = path.lastIndexOf("#");
+    return at < 0 ? path : real(path.slice(0, at)) + path.slice(at);
+  }
 }
 
 /**

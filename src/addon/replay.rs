@@ -147,7 +147,7 @@ fn replayed(
     replay_recorded(&transcript, &replaying, follows, &prices, oracle)
 }
 
-/// Joins the results of transcripts that were replayed with these options into one report. Requests that Codex copied from one of them
+/// Joins the results of transcripts that were replayed with these options into one report. Requests that were copied from one of them
 /// into another count once. With `recorded`, `prices` and `window` are what all transcripts have in common, else `recorded` and null.
 ///
 /// Rejects with `INVALID_ARGUMENT`.

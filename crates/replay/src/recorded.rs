@@ -30,7 +30,7 @@ const COMPACTED: f64 = 0.5;
 /// A request below this many tokens is not compacted by itself.
 const SMALL_REQUEST: u64 = 20_000;
 /// Times before are none, in ms since 1970: files have small numbers where they know no time.
-const FIRST_TIME: i64 = 1_000_000_000_000;
+pub const FIRST_TIME: i64 = 1_000_000_000_000;
 /// A count up to this is none.
 const NO_COUNT: u64 = 16;
 /// A count from this on is one, whatever the messages seem to be.

@@ -125,8 +125,8 @@ pub struct CallReport {
     /// What the provider counted, if the transcript says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Counted>,
-    /// What tells the answer from others, where a program copies answers from one file to another:
-    /// the IDs of its calls, and a number of its text.
+    /// What tells the answer from others: the IDs of its calls, a number of its text, and its time;
+    /// `None` where that is not enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
 }

@@ -6,8 +6,8 @@ use super::measure::message::MeasuredMessage;
 use super::measure::{Measure, MeasuredSides, Measuring};
 use super::options::{Replaying, Sender};
 use super::play::{Played, answers, play, play_foreseen};
-use super::recorded::{Follows, Recorded};
-use super::report::copies::SEPARATOR;
+use super::recorded::{FIRST_TIME, Follows, Recorded};
+use super::report::copies::{SEPARATOR, TIME};
 use super::report::{Contents, FileReport, Foreseen};
 use super::transcript::{Format, Transcript};
 use base::error::Result;
@@ -74,10 +74,8 @@ pub fn replay(
         }
     }
     dump.map_or(Ok(()), Dump::finish)?;
-    if transcript.format == Format::Codex {
-        for (call, answer) in report.series.iter_mut().zip(answers(&transcript.messages)) {
-            call.answer = Some(name_of(&transcript.messages[answer]));
-        }
+    for (call, answer) in report.series.iter_mut().zip(answers(&transcript.messages)) {
+        call.answer = name_of(&transcript.messages[answer], transcript.format);
     }
     Ok(report)
 }
@@ -105,11 +103,18 @@ pub fn foreseen(
     Ok(Foreseen::of(&report))
 }
 
-/// The IDs of an answer's calls, which tell it from all others, and a number of its text.
-fn name_of(answer: &str) -> String {
+/// What tells an answer from all others: the IDs of its calls, a number of its text, and its time,
+/// without which calls of most programs are not told. Codex gives copies times of their own, and
+/// calls IDs that nobody else gives.
+fn name_of(answer: &str, format: Format) -> Option<String> {
     let message = MeasuredMessage::parse(answer, Counter::Characters);
     let ids = message.calls.iter().map(|call| format!("{}{SEPARATOR}", call.id));
-    ids.collect::<String>() + &format!("{:x}", message.number())
+    let name = ids.collect::<String>() + &format!("{:x}", message.number());
+    if format == Format::Codex {
+        return Some(name);
+    }
+    let time = message.timestamp.filter(|time| *time > FIRST_TIME)?;
+    Some(format!("{name}{TIME}{time}"))
 }
 
 fn measuring(replaying: &Replaying, overhead_tokens: u64) -> Measuring {

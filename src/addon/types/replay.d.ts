@@ -41,7 +41,7 @@ export interface ReplayedCall {
   compacted: boolean;
   /** What the provider counted, if the transcript says it; `cost` of the input, in uncached input tokens. */
   recorded?: { tokens: number; output: number; cost: number };
-  /** IDs of the answer's calls and a number of its text, where a program copies answers from one file to another. */
+  /** What tells the answer from others: the IDs of its calls, a number of its text, and its time. Undefined where that is not enough. */
   answer?: string;
 }
 

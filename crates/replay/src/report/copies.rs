@@ -1,11 +1,13 @@
-//! Sessions that begin with a copy of another: Codex writes the history into the new file when a
-//! session is resumed or forked. Such requests count once. Pure.
+//! Sessions that begin with a copy of another: programs write the history into the new file when a
+//! session is forked, Codex also when it is resumed. Such requests count once. Pure.
 
 use super::FileReport;
 use crate::transcript::Counts;
 
 /// Behind the ID of each call of an answer; then comes the number of its text.
 pub const SEPARATOR: char = ',';
+/// Before the time of an answer, if it is in the name.
+pub const TIME: char = '@';
 
 /// Takes out of each report the calls with which an earlier one begins as well.
 pub(super) fn count_once(files: &mut [FileReport]) {
@@ -19,19 +21,17 @@ pub(super) fn count_once(files: &mut [FileReport]) {
     }
 }
 
-/// With how many same answers two sessions begin; none unless an answer among them has calls, whose
-/// IDs no other answer has, or one of the sessions says that it began with the other.
+/// With how many same answers two sessions begin; none unless an answer among them has a time, or
+/// calls, whose IDs no other answer has, or one of the sessions says that it began with the other.
 fn shared(one: &FileReport, other: &FileReport) -> usize {
-    if one.session.is_none() || one.session == other.session {
-        return 0;
-    }
     let pairs = one.series.iter().zip(&other.series);
     let same = pairs.take_while(|(one, other)| one.answer.is_some() && one.answer == other.answer);
     let answers: Vec<&str> = same.filter_map(|(one, _)| one.answer.as_deref()).collect();
     let is_fork = [(one, other), (other, one)]
         .iter()
         .any(|(one, other)| one.session.is_some() && one.session == other.forked_from);
-    let is_told = is_fork || answers.iter().any(|answer| calls(answer) > 0);
+    let is_told =
+        is_fork || answers.iter().any(|answer| answer.contains(TIME) || calls(answer) > 0);
     if is_told { answers.len() } else { 0 }
 }
 
