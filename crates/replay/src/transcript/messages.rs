@@ -142,8 +142,11 @@ impl Marks {
         let is_openai = ["tool_calls", "tool_call_id", "function_call"].iter().any(|key| has(key))
             || ["tool", "function"].contains(&role);
         self.openai += u64::from(is_openai);
+        let names = ["tool_call_id", "name", "tool_name"];
         let strange = if !ROLES.contains(&role) {
             Some(format!("has the role `{role}`, which no list of messages has"))
+        } else if ["tool", "function"].contains(&role) && !names.iter().any(|key| has(key)) {
+            Some("is the result of a tool without its call".to_owned())
         } else if !has_content(line) {
             Some("is a message without content".to_owned())
         } else {
@@ -160,6 +163,9 @@ impl Marks {
         let mut strange = None;
         for block in content.into_iter().flatten() {
             let kind = block.get("type").and_then(Value::as_str).unwrap_or_default();
+            if kind == "tool_result" && !block.get("tool_use_id").is_some_and(Value::is_string) {
+                strange.get_or_insert("has a block `tool_result` without `tool_use_id`".to_owned());
+            }
             if PI_BLOCKS.contains(&kind) {
                 self.pi += 1;
             } else if ANTHROPIC_BLOCKS.contains(&kind) {
@@ -222,7 +228,8 @@ impl List {
             Some("assistant") => return self.assistant(object, content, time, notes),
             Some("system" | "developer") => notes.count("system messages left out"),
             Some("tool" | "function") => {
-                let made = || self.made.get_mut(text("name")?)?.pop_front();
+                let tool = text("name").or_else(|| text("tool_name"));
+                let made = || self.made.get_mut(tool?)?.pop_front();
                 match text("tool_call_id").map(str::to_owned).or_else(made) {
                     Some(call) => {
                         let shown = user_blocks(content, notes);

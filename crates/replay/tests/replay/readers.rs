@@ -113,6 +113,8 @@ fn a_list_of_openai_messages_is_read_as_one() {
         json!({ "role": "tool", "tool_call_id": "c2", "content": [{ "type": "text", "text": "b" }] }),
         json!({ "role": "assistant", "content": "", "function_call": { "name": "old", "arguments": "{}" } }),
         json!({ "role": "function", "name": "old", "content": "c" }),
+        json!({ "role": "assistant", "content": "", "tool_calls": [{ "function": { "name": "of_ollama", "arguments": {} } }] }),
+        json!({ "role": "tool", "tool_name": "of_ollama", "content": "d" }),
         json!({ "role": "assistant", "content": "Done.", "model": "gpt-x", "usage": {
             "prompt_tokens": 30, "completion_tokens": 2, "prompt_tokens_details": { "cached_tokens": 20 } } }),
     ]);
@@ -127,10 +129,12 @@ fn a_list_of_openai_messages_is_read_as_one() {
             "result: b",
             "assistant: call_1:old{}",
             "result: c",
+            "assistant: call_2:of_ollama{}",
+            "result: d",
             "assistant: Done.",
         ]
     );
-    assert_eq!((read.held, read.read), (counts(3, 3), counts(3, 3)));
+    assert_eq!((read.held, read.read), (counts(4, 4), counts(4, 4)));
     let last: Value = serde_json::from_str(read.messages.last().unwrap()).unwrap();
     assert_eq!(
         (last["usage"]["input"].as_i64(), last["usage"]["cacheRead"].as_i64()),
@@ -345,6 +349,11 @@ fn lists_of_other_forms_are_refused_with_what_is_strange() {
             "a block `tool-call`",
             vec![message("assistant", json!([{ "type": "tool-call", "toolCallId": "c" }]))],
         ),
+        (
+            "a block `tool_result` without `tool_use_id`",
+            vec![message("user", json!([{ "type": "tool_result", "toolUseID": "c" }]))],
+        ),
+        ("is the result of a tool without its call", vec![message("tool", json!("out"))]),
         (
             "is not a message",
             vec![
