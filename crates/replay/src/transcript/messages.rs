@@ -40,6 +40,16 @@ const SHARED_BLOCKS: [&str; 3] = ["text", "thinking", "image"];
 /// Responses API, and the first rollouts of Codex.
 const LISTS: [&str; 3] = ["messages", "input", "items"];
 
+/// Where providers and gateways say how much of a request the cache had: Chat Completions, the
+/// Responses API, DeepSeek, Moonshot, LiteLLM.
+const CACHED: [&str; 5] = [
+    "/prompt_tokens_details/cached_tokens",
+    "/input_tokens_details/cached_tokens",
+    "/prompt_cache_hit_tokens",
+    "/cached_tokens",
+    "/cache_read_input_tokens",
+];
+
 /// What a file of messages is, by the marks on its lines; `None` if it is not a list of messages.
 ///
 /// # Errors
@@ -367,12 +377,16 @@ fn user_blocks(content: &Value, notes: &mut Notes) -> Vec<Value> {
     given.iter().flat_map(block).collect()
 }
 
-/// The counts of a response, in the names of either provider.
+/// The counts of a response, in the names of either provider. Where `prompt_tokens` counts the
+/// request, or `input_tokens` with details, what the cache had is among them; Anthropic's are not.
 fn usage_of(counts: &Value) -> Value {
-    let Some(prompt) = counts.get("prompt_tokens").and_then(Value::as_i64) else {
+    let given = |place: &str| counts.pointer(place).and_then(Value::as_i64);
+    let with_details = || counts.get("input_tokens_details").and(given("/input_tokens"));
+    let Some(all) = given("/prompt_tokens").or_else(with_details) else {
         return blocks::usage_of(counts);
     };
-    let count = |place: &str| counts.pointer(place).and_then(Value::as_i64).unwrap_or_default();
-    let cached = count("/prompt_tokens_details/cached_tokens");
-    usage(prompt.saturating_sub(cached), count("/completion_tokens"), cached, 0)
+    let count = |places: &[&str]| places.iter().find_map(|place| given(place)).unwrap_or_default();
+    let (cached, written) = (count(&CACHED), count(&["/cache_creation_input_tokens"]));
+    let input = all.saturating_sub(cached).saturating_sub(written).max(0);
+    usage(input, count(&["/completion_tokens", "/output_tokens"]), cached, written)
 }

@@ -145,6 +145,40 @@ fn a_list_of_openai_messages_is_read_as_one() {
 }
 
 #[test]
+fn what_a_cache_had_is_read_in_the_names_of_every_provider() {
+    let chat = |more: Value| {
+        let mut usage = json!({ "prompt_tokens": 30, "completion_tokens": 2 });
+        usage.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        usage
+    };
+    for (usage, expected) in [
+        (chat(json!({})), [30, 2, 0, 0]),
+        (chat(json!({ "prompt_tokens_details": { "cached_tokens": 20 } })), [10, 2, 20, 0]),
+        (chat(json!({ "prompt_cache_hit_tokens": 20 })), [10, 2, 20, 0]),
+        (chat(json!({ "cached_tokens": 20 })), [10, 2, 20, 0]),
+        (
+            chat(json!({ "cache_read_input_tokens": 20, "cache_creation_input_tokens": 7 })),
+            [3, 2, 20, 7],
+        ),
+        (
+            json!({ "input_tokens": 30, "output_tokens": 2, "input_tokens_details": { "cached_tokens": 20 } }),
+            [10, 2, 20, 0],
+        ),
+        (
+            json!({ "input_tokens": 10, "output_tokens": 2, "cache_read_input_tokens": 20 }),
+            [10, 2, 20, 0],
+        ),
+    ] {
+        let answer = json!({ "role": "assistant", "content": "Done.", "usage": usage });
+        let read = read(&lines(&[json!({ "role": "user", "content": "Go." }), answer]));
+        let counted: Value = serde_json::from_str(&read.messages[1]).unwrap();
+        let counted = &counted["usage"];
+        let names = ["input", "output", "cacheRead", "cacheWrite"];
+        assert_eq!(names.map(|name| counted[name].as_i64().unwrap()), expected, "{usage}");
+    }
+}
+
+#[test]
 fn a_list_of_pi_ais_messages_needs_no_first_line() {
     let text = lines(&[
         json!({ "role": "user", "content": "Look.", "timestamp": 1 }),
