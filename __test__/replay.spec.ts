@@ -448,6 +448,15 @@ describe("palimpsest replay", () => {
       ["whole", 0],
     ]);
     expect({ passedOver: passedOver.length, failed }).toEqual({ passedOver: 2, failed: [] });
+    const zipped = readFileSync(transcriptIn(at.folder, "zipped.jsonl.gz", [first, ...rest]));
+    at.write("zipped.jsonl.gz", zipped.subarray(0, zipped.length / 2));
+    const half = at.run("replay", "zipped.jsonl.gz");
+    expect(half.status).toBe(1);
+    expect(half.stdout).toMatch(/\nleft out: .*may have held/);
+    expect(half.stdout).not.toContain("that the files hold");
+    expect(half.stdout).toMatch(
+      /\nbesides: .*compressed files that are damaged, of which only the beginning is read: 1\b/,
+    );
   });
 
   test("takes the host as recorded, unless options say otherwise", () => {

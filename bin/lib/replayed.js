@@ -166,7 +166,7 @@ export function leftOut(files, passedOver) {
       ? unread === 0
         ? `left out: no request; the files hold ${all}, and all were read`
         : `left out: ${plural(unread, "line")} that cannot be read, and may have held requests; all else was read, ${all}`
-      : `left out: ${plural(gone, "request")} and ${plural(goneCalls, "call")} of the ${all} that the files hold${why.length === 0 ? "" : `; ${why.join(", ")}`}`,
+      : `left out: ${plural(gone, "request")} and ${plural(goneCalls, "call")} of the ${all} that ${unread === 0 ? "the files hold" : "could be read of the files, which may have held more"}${why.length === 0 ? "" : `; ${why.join(", ")}`}`,
   ];
   const notes = summed(files);
   if (notes.length > 0) {

@@ -228,8 +228,12 @@ impl Transcript {
         let mut notes = Notes::default();
         let text = lines::text_of(bytes, &mut notes)?;
         let room = Room::for_file(text.len());
+        let is_damaged = notes.unread() > 0;
         let refused = |refused: Refused| {
-            let Refused { line, problem, .. } = refused;
+            let Refused { line, mut problem, .. } = refused;
+            if is_damaged {
+                problem += "; the compressed file is damaged";
+            }
             Error::MalformedTranscript { path: path.to_owned(), line, problem }
         };
         let (format, mut lines) = recognised(&text, &room, &mut notes).map_err(refused)?;

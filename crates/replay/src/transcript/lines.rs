@@ -11,7 +11,7 @@ use flate2::read::MultiGzDecoder;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::notes::{HOLES, Notes, UNREAD_LINES};
+use super::notes::{DAMAGED, HOLES, Notes, UNREAD_LINES};
 use base::error::{Error, Result};
 use base::object::Room;
 use files::private;
@@ -211,7 +211,7 @@ pub(super) fn text_of<'a>(bytes: &'a [u8], notes: &mut Notes) -> Result<Cow<'a, 
     let limit = max_expanded(bytes.len() as u64);
     let mut plain = Vec::new();
     if decoder.take(limit + 1).read_to_end(&mut plain).is_err() {
-        notes.count("the compressed file is damaged, what comes before is read");
+        notes.count(DAMAGED);
     }
     if plain.len() as u64 > limit {
         let line = memchr::memchr_iter(b'\n', &plain).count() as u64 + 1;

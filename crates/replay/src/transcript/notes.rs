@@ -5,6 +5,10 @@ pub(super) const UNREAD_LINES: &str = "lines that are not JSON objects left out"
 /// The note about what a crash left between two lines.
 pub(super) const HOLES: &str = "holes of NUL bytes, which may have been lines";
 
+/// The note about a compressed file whose end is not there, or cannot be expanded.
+pub(super) const DAMAGED: &str =
+    "compressed files that are damaged, of which only the beginning is read";
+
 /// The note about searches and other tools that the provider itself runs, whose outputs are not in
 /// the file as the model saw them.
 pub(super) const OF_PROVIDER: &str = "calls of the provider's own tools left out";
@@ -54,9 +58,11 @@ impl Notes {
         }
     }
 
-    /// How many lines cannot be read, or are lost, of those that may have held anything.
+    /// How many lines cannot be read, or are lost, of those that may have held anything. What is
+    /// behind damage is one.
     pub(super) fn unread(&self) -> u64 {
-        let unread = self.counts.iter().filter(|note| [UNREAD_LINES, HOLES].contains(&&*note.what));
+        let lost = [UNREAD_LINES, HOLES, DAMAGED];
+        let unread = self.counts.iter().filter(|note| lost.contains(&&*note.what));
         unread.map(|note| note.count).sum()
     }
 

@@ -153,7 +153,11 @@ fn a_compressed_file_that_ends_early_is_read_as_far_as_it_goes() {
     let whole = gzipped(text.as_bytes());
     let half = Transcript::parse(Path::new("x.jsonl.gz"), &whole[..whole.len() / 2]).unwrap();
     assert!((500..1_900).contains(&half.messages.len()), "{}", half.messages.len());
-    assert!(half.notes.iter().any(|note| note.starts_with("the compressed file is damaged")));
+    assert!(half.notes.iter().any(|note| note.starts_with("compressed files that are damaged")));
+    assert_eq!(half.unread_lines, 1, "what is behind the damage is lost");
+    let frame = zstd::encode_all(text.as_bytes(), 1).unwrap();
+    let error = Transcript::parse(Path::new("x.zst"), &frame[..100]).unwrap_err().to_string();
+    assert!(error.ends_with("there is nothing in it; the compressed file is damaged"), "{error}");
 }
 
 #[test]
