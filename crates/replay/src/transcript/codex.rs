@@ -67,6 +67,10 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
         let kind = line.text_at("type").unwrap_or_default().to_owned();
         let payload = line.object.remove("payload");
         let payload = payload.as_ref().and_then(Value::as_object);
+        // Of a request around the items.
+        if let Some(model) = line.text_at("model").filter(|_| payload.is_none()) {
+            model.clone_into(&mut rollout.model);
+        }
         match (kind.as_str(), payload) {
             ("session_meta", Some(meta)) => rollout.start(meta),
             ("turn_context", Some(turn)) => {

@@ -105,16 +105,12 @@ pub(super) fn unfolded(mut lines: Vec<Line<'_>>) -> Vec<Line<'_>> {
         _ => None,
     });
     let line = |mut object: Map<String, Value>| {
-        if let Some(model) = model.as_ref().filter(|_| is_answer(&object)) {
+        if let Some(model) = &model {
             object.entry("model").or_insert_with(|| model.clone());
         }
         Line { number, text: None, object }
     };
     objects.map(line).collect()
-}
-
-fn is_answer(object: &Map<String, Value>) -> bool {
-    object.get("role").and_then(Value::as_str) == Some("assistant")
 }
 
 fn has_content(line: &Line<'_>) -> bool {

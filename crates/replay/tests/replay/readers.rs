@@ -559,9 +559,13 @@ fn a_list_is_read_whole_as_line_by_line() {
             assert_eq!(read(&text), expected, "{text}");
         }
     }
-    let request = json!({ "model": "claude-x", "messages": messages });
-    let answer: Value = serde_json::from_str(&read(&request.to_string()).messages[1]).unwrap();
-    assert_eq!(answer["model"], "claude-x");
+    for request in [
+        json!({ "model": "claude-x", "messages": messages }),
+        json!({ "model": "claude-x", "input": items }),
+    ] {
+        let answer: Value = serde_json::from_str(&read(&request.to_string()).messages[1]).unwrap();
+        assert_eq!(answer["model"], "claude-x");
+    }
     let torn = refused(&json!(chat).to_string()[..100]);
     assert!(torn.contains("EOF while parsing"), "{torn}");
 }
