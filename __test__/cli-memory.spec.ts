@@ -160,6 +160,18 @@ test("import shows another program's notes; --apply stages them", () => {
   );
 });
 
+test("an entry has its words in their order", () => {
+  const at = desk();
+  for (const words of [
+    ["Offset:", "-1", "in", "all"],
+    ["--", "Test", "with", "--files", "first"],
+  ]) {
+    at.run("memory", "remember", "project", ...words);
+  }
+  const { stdout } = at.run("memory", "waiting");
+  expect(stdout).toMatch(/ Offset: -1 in all\n.* Test with --files first\n$/);
+});
+
 test("wrong usage and refusals exit with codes of their own", () => {
   const at = desk();
   expect(at.failure("memory", "frobnicate")).toMatchObject({
@@ -167,6 +179,10 @@ test("wrong usage and refusals exit with codes of their own", () => {
     message: "`frobnicate` is not a part of memory",
   });
   expect(at.failure("memory", "recall")).toMatchObject({ status: 2, code: "USAGE" });
+  expect(at.failure("memory", "remember", "project", "Test", "with", "--files")).toMatchObject({
+    status: 2,
+    message: "`--files` is not an option of `remember`",
+  });
   expect(at.failure("memory", "remember", "planet", "x")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
   const secret = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
   expect(at.failure("memory", "remember", "project", `token ${secret}`)).toMatchObject({ status: 1, code: "SECRET" });

@@ -40,12 +40,20 @@ export const memory = {
     "palimpsest memory flush",
   ],
   async run(given) {
-    const [name = "overview", ...words] = given.positionals;
+    const [name = "overview", ...said] = given.positionals;
+    // A version before another one, `-1`, comes as `@-1`; here it is a word.
+    const words = said.map((word) => word.replace(/^@(?=-\d+$)/, ""));
     const part = memoryParts.get(name);
     if (part === undefined) {
       throw new UsageError(`\`${name}\` is not a part of memory`, "`palimpsest memory --help` lists them");
     }
     const options = among.filter((option) => given.values[option.slice(2)] === true);
+    if (name === "remember" && options.length > 0) {
+      throw new UsageError(
+        `\`${options[0]}\` is not an option of \`remember\``,
+        "where it is a word of the entry, put `--` before the text: `palimpsest memory remember project -- TEXT`",
+      );
+    }
     const typed = [...words, ...options].join(" ");
     if (isIncomplete(part, words.join(" "))) {
       throw new UsageError(
