@@ -116,6 +116,7 @@ pub fn pages(shown: &[ShownPages<'_>], more: &[(Scope, usize)]) -> String {
 
 fn pages_below_headings<'a>(shown: impl Iterator<Item = &'a ShownPages<'a>>) -> String {
     let (mut text, mut heading) = (String::new(), String::new());
+    let mut lead_in = None;
     for shown in shown {
         let above = heading_of(shown.page);
         if above != heading {
@@ -123,8 +124,15 @@ fn pages_below_headings<'a>(shown: impl Iterator<Item = &'a ShownPages<'a>>) -> 
                 let _ = write!(text, "\n{above}");
             }
             heading = above;
+            lead_in = None;
         }
         text.push('\n');
+        // What is not announced must not stand below what announces something else.
+        if shown.page.lead_in != lead_in {
+            let announced = quote::section(&shown.page.announced(usize::MAX)).into_owned();
+            text.push_str(if announced.is_empty() { "\n" } else { &announced });
+            lead_in.clone_from(&shown.page.lead_in);
+        }
         text.push_str(shown.text);
         if let Some(words) = shown.stale {
             text.push_str(&stale_mark(words));

@@ -22,7 +22,7 @@ use context::stand_ins::first_stand_in;
 use redact::redact_note;
 
 /// Longest entry that an index should have, in characters; longer text belongs in a topic file.
-const LONG_ENTRY_CHARS: usize = 500;
+pub(super) const LONG_ENTRY_CHARS: usize = 500;
 
 /// Refuses a text that looks like it holds a secret.
 ///

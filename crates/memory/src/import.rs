@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use self::places::{PRIVATE_NOTES, PROJECT_NOTES, claude_folder, claude_memory};
 use self::rules::rules_of;
-use super::checks::{page_of, position_of, refuse_secret};
+use super::checks::{LONG_ENTRY_CHARS, page_of, position_of, refuse_secret};
 use super::finding::{FindingCode, MemoryFinding};
 use super::journal::{Author, Draft, MAX_OPERATION_BYTES};
 use super::kind::is_step;
@@ -318,7 +318,8 @@ fn judge_topic(item: &ImportItem, topics: &mut BTreeMap<(Scope, String), String>
 }
 
 /// The entries of a text: list items and other blocks, each with the code that follows it. The
-/// steps of a numbered list are one entry, with the words before them.
+/// steps of a numbered list are one entry, and so are the items of a list with the words that
+/// announce it, as many as an entry has room for.
 fn entries(text: &str, origin: &str) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = Vec::new();
     // A file's title says nothing about its entries.
@@ -327,19 +328,23 @@ fn entries(text: &str, origin: &str) -> Vec<Draft> {
         headings.into_iter().filter(|one| one.level == 1).map(|one| one.text).collect();
     for page in parse(Scope::Project, INDEX_FILE, text) {
         let is_step = is_step(&page.text);
-        let text = if is_step { page.text.trim().to_owned() } else { without_marker(&page.text) };
+        let announced = page.announced(usize::MAX);
+        let keeps_marker = is_step || page.lead_in.is_some();
+        let text =
+            if keeps_marker { page.text.trim().to_owned() } else { without_marker(&page.text) };
         let heading = page.place.headings.last().filter(|one| !titles.contains(one)).cloned();
         let last = drafts.last_mut().filter(|last| last.heading == heading);
         match last {
             Some(last) if is_code(&text) && !last.text.starts_with('@') => {
                 last.text = format!("{}\n\n{text}", last.text);
             }
-            Some(last) if is_step && takes_step(&last.text) => {
+            Some(last) if takes(&last.text, &announced, &text) => {
                 last.text = format!("{}\n{text}", last.text);
             }
             _ => {
                 let name = heading.as_deref().unwrap_or("Steps");
-                let text = if is_step { format!("{name}:\n{text}") } else { text };
+                let is_bare = is_step && page.lead_in.is_none();
+                let text = if is_bare { format!("{name}:\n{text}") } else { announced + &text };
                 drafts.push(entry(text, heading, format!("{origin}:{}", page.place.line)));
             }
         }
@@ -347,9 +352,14 @@ fn entries(text: &str, origin: &str) -> Vec<Draft> {
     drafts
 }
 
-/// Whether a step belongs to an entry: its words announce it, or it has steps already.
-fn takes_step(entry: &str) -> bool {
-    entry.ends_with(':') || entry.lines().any(is_step)
+/// Whether an entry goes on with an item: with a step if it has some already, with another if the same
+/// words announce both and there is room for it.
+fn takes(entry: &str, announced: &str, item: &str) -> bool {
+    if is_step(item) {
+        return entry.lines().any(is_step) && entry.starts_with(announced);
+    }
+    let chars = entry.chars().count() + item.chars().count();
+    !announced.is_empty() && entry.starts_with(announced) && chars < LONG_ENTRY_CHARS
 }
 
 fn entry(text: String, heading: Option<String>, origin: String) -> Draft {

@@ -7,14 +7,14 @@ use std::path::PathBuf;
 use super::block::{self, ShownPages};
 use super::checks::without_comments;
 use super::fidelity::{Fidelity, Forms};
-use super::page::{Page, PageId, PageKind};
+use super::page::{LEAD_IN_CHARS, Page, PageId, PageKind};
 use super::residency::{self, NO_LIMIT, PageSize, Residency, ResidencyCandidate, ResidencyLimits};
 use super::scope::{Folders, Scope};
 use super::stale::Staleness;
 use super::table::Row;
 use super::worth::{Signals, worth};
 use super::{Look, MemoryFile};
-use base::object::Hash;
+use base::object::{Hash, quote};
 use config::MemorySettings;
 use context::tokens;
 
@@ -144,13 +144,14 @@ impl Injector {
         (String::new(), Vec::new(), pinned.map(|(page, ..)| page.id.clone()).collect())
     }
 
-    /// A page in the fullest form of at most so many tokens.
+    /// A page in the fullest form of at most so many tokens, behind what announces it.
     pub(super) fn form(&mut self, page: &Page, tokens: u32) -> String {
         self.derive(page);
         let Some((_, forms)) = self.forms.get(&page.id) else { return String::new() };
         let fits = |fidelity: &&Fidelity| forms.at(**fidelity).tokens <= tokens;
         let fidelity = Fidelity::ALL.iter().rev().find(fits).unwrap_or(&Fidelity::Pointer);
-        forms.at(*fidelity).text.clone()
+        let announced = page.announced(LEAD_IN_CHARS);
+        format!("{}{}", quote::section(&announced), forms.at(*fidelity).text)
     }
 
     /// Caches the forms of a page.

@@ -108,12 +108,17 @@ const BEGINNINGS: [(PageKind, &[&str]); 4] = [
     ),
 ];
 
-/// The kind of a text below some headings. `links_only`: whether it says little besides a link.
-pub(super) fn kind_of(headings: &[String], text: &str, links_only: bool) -> PageKind {
-    let said: Vec<String> = each_word(text).take(LONGEST_BEGINNING).collect();
+/// The kind of a text below some headings. `said`: what announces it, and the text. `links_only`:
+/// whether it says little besides a link.
+pub(super) fn kind_of(headings: &[String], said: [&str; 2], links_only: bool) -> PageKind {
+    let firsts: [Vec<String>; 2] =
+        said.map(|text| each_word(text).take(LONGEST_BEGINNING).collect());
     let begins = |beginning: &&str| {
         let count = beginning.split(' ').count();
-        said.len() >= count && said[..count].iter().map(String::as_str).eq(beginning.split(' '))
+        firsts.iter().any(|first| {
+            first.len() >= count
+                && first[..count].iter().map(String::as_str).eq(beginning.split(' '))
+        })
     };
     if links_only {
         return PageKind::Reference;
@@ -123,7 +128,7 @@ pub(super) fn kind_of(headings: &[String], text: &str, links_only: bool) -> Page
             return kind;
         }
     }
-    if is_order_behind_key(text) {
+    if said.into_iter().any(is_order_behind_key) {
         return PageKind::Instruction;
     }
     for heading in headings.iter().rev() {
@@ -134,7 +139,7 @@ pub(super) fn kind_of(headings: &[String], text: &str, links_only: bool) -> Page
             }
         }
     }
-    if is_steps(text) { PageKind::Procedure } else { PageKind::Fact }
+    if is_steps(said[1]) { PageKind::Procedure } else { PageKind::Fact }
 }
 
 /// Whether the words behind a key are an order: `Migrations: never run them by hand`.
@@ -178,8 +183,11 @@ mod tests {
             ("See also", "the wiki", Reference),
             ("Neverland", "a place", Fact),
         ] {
-            assert_eq!(kind_of(&[heading.to_owned()], text, false), expected, "{heading}: {text}");
+            let kind = kind_of(&[heading.to_owned()], ["", text], false);
+            assert_eq!(kind, expected, "{heading}: {text}");
         }
-        assert_eq!(kind_of(&[], "Never mind", true), Reference);
+        assert_eq!(kind_of(&[], ["", "Never mind"], true), Reference);
+        assert_eq!(kind_of(&[], ["Never do this:", "push to main"], false), Instruction);
+        assert_eq!(kind_of(&[], ["Mind this:", "Never push"], false), Instruction);
     }
 }

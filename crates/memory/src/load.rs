@@ -203,8 +203,11 @@ fn withhold(pages: &mut [Page], document: &Document, secret_lines: &BTreeSet<usi
     let told: Vec<&str> = told.map(|heading| &*heading.text).collect();
     for page in pages {
         let PagePlace { line, last_line, headings, .. } = &page.place;
-        let lines = *line as usize..=*last_line as usize;
-        page.is_withheld = secret_lines.range(lines).next().is_some()
+        let is_told = |(line, last_line): (u32, u32)| {
+            secret_lines.range(line as usize..=last_line as usize).next().is_some()
+        };
+        page.is_withheld = is_told((*line, *last_line))
+            || page.lead_in.as_ref().is_some_and(|lead_in| is_told(lead_in.lines))
             || headings.iter().any(|heading| told.contains(&&**heading));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
 use super::checks::{shown, without_comments};
-use super::page::{Page, PageId};
+use super::page::{LEAD_IN_CHARS, Page, PageId};
 use super::scope::Scope;
 use base::object::quote;
 use context::tokens;
@@ -18,7 +18,14 @@ const MAX_TOKENS: u64 = 1_000;
 /// Pages as the model knows them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Told {
-    pages: BTreeMap<(Scope, String), Vec<(PageId, String)>>,
+    pages: BTreeMap<(Scope, String), Vec<(PageId, Said)>>,
+}
+
+/// What announces a page, and its text.
+type Said = (String, String);
+
+fn said(page: &Page) -> Said {
+    (page.announced(LEAD_IN_CHARS), without_comments(&page.text).into_owned())
 }
 
 /// What changed in a file, in words for the model.
@@ -27,8 +34,8 @@ pub(super) struct Change {
     pub(super) scope: Scope,
     /// Path in the scope's folder.
     pub(super) file: String,
-    added: Vec<String>,
-    removed: Vec<String>,
+    added: Vec<Said>,
+    removed: Vec<Said>,
 }
 
 impl Told {
@@ -37,8 +44,7 @@ impl Told {
         let mut told = Self::default();
         for page in pages {
             let file = (page.place.scope, page.place.file.clone());
-            let said = without_comments(&page.text).into_owned();
-            told.pages.entry(file).or_default().push((page.id.clone(), said));
+            told.pages.entry(file).or_default().push((page.id.clone(), said(page)));
         }
         told
     }
@@ -46,9 +52,7 @@ impl Told {
     /// Whether the model knows a page as it is.
     pub(super) fn holds(&self, page: &Page) -> bool {
         let known = self.pages.get(&(page.place.scope, page.place.file.clone()));
-        let is_it =
-            |(id, text): &(PageId, String)| *id == page.id && *text == without_comments(&page.text);
-        known.is_some_and(|pages| pages.iter().any(is_it))
+        known.is_some_and(|pages| pages.contains(&(page.id.clone(), said(page))))
     }
 
     /// The differences to `now`, file by file.
@@ -70,15 +74,15 @@ impl Told {
     }
 }
 
-/// The texts of pages that the others lack, in their order.
-fn missing(pages: &[(PageId, String)], others: &[(PageId, String)]) -> Vec<String> {
-    let mut counts: HashMap<&str, usize> = HashMap::new();
+/// What pages say that the others do not, in their order.
+fn missing(pages: &[(PageId, Said)], others: &[(PageId, Said)]) -> Vec<Said> {
+    let mut counts: HashMap<&Said, usize> = HashMap::new();
     for (_, text) in others {
         *counts.entry(text).or_default() += 1;
     }
     let mut lacking = Vec::new();
     for (_, text) in pages {
-        match counts.get_mut(text.as_str()).filter(|count| **count > 0) {
+        match counts.get_mut(text).filter(|count| **count > 0) {
             Some(count) => *count -= 1,
             None => lacking.push(text.clone()),
         }
@@ -97,11 +101,19 @@ impl Change {
         let entries = self
             .removed
             .iter()
-            .map(|text| ('-', text))
-            .chain(self.added.iter().map(|text| ('+', text)));
-        for (sign, text) in entries {
+            .map(|said| ('-', said))
+            .chain(self.added.iter().map(|said| ('+', said)));
+        let mut above = (' ', "");
+        for (sign, (announced, text)) in entries {
+            // What is not announced must not stand below what announces something else.
+            let said = match announced.as_str() {
+                same if above == (sign, same) => text.clone(),
+                "" if above != (sign, "") && above.0 == sign => format!("\n{text}"),
+                _ => format!("{announced}{text}"),
+            };
+            above = (sign, announced);
             let shown: Vec<String> =
-                quote::section(text).lines().map(|line| format!("{sign} {line}")).collect();
+                quote::section(&said).lines().map(|line| format!("{sign} {line}")).collect();
             let cost: u64 = shown.iter().map(|line| tokens::count(line) + 1).sum();
             if rest > 0 || lines + shown.len() > MAX_LINES || cost > left {
                 rest += 1;
@@ -164,6 +176,16 @@ mod tests {
             notes("- a: 1\n- b: 2\n- c: 3\n", "- b: 2\n- a: 9\n- d: 4\n  more\n"),
             [
                 "Memory change 1: .pi/memory/MEMORY.md (+2 -2):\n- - a: 1\n- - c: 3\n+ - a: 9\n+ - d: 4\n+   more"
+            ]
+        );
+    }
+
+    #[test]
+    fn entries_are_told_with_what_announces_their_list() {
+        assert_eq!(
+            notes("Never:\n- a\n", "Always:\n- a\n- b\n\nSo.\n"),
+            [
+                "Memory change 1: .pi/memory/MEMORY.md (+3 -1):\n- Never:\n- - a\n+ Always:\n+ - a\n+ - b\n+ \n+ So."
             ]
         );
     }

@@ -13,6 +13,9 @@ use base::object::Hash;
 /// The number of words that an entry's ID depends on, if it has no key.
 pub(super) const FIRST_WORDS: usize = 6;
 
+/// Most characters of what announces an entry that stands alone.
+pub(super) const LEAD_IN_CHARS: usize = 200;
+
 /// Characters of an ID.
 const ID_CHARS: usize = 12;
 
@@ -87,6 +90,15 @@ pub struct PagePlace {
     pub last_line: u32,
 }
 
+/// The block that announces a list: `Never do any of these:`. An item says nothing without it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeadIn {
+    /// Its words, on one line.
+    pub text: String,
+    /// Its first and last line, from 1.
+    pub lines: (u32, u32),
+}
+
 /// An entry of an index, or a section of a topic file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
@@ -99,6 +111,8 @@ pub struct Page {
     /// Its subject, as written: the text before the first `:` or `—`, or the title of the link that
     /// it begins with.
     pub key: Option<String>,
+    /// What announces the list that it is an item of.
+    pub lead_in: Option<LeadIn>,
     /// Its Markdown, without trailing line breaks.
     pub text: String,
     /// Whether the person wants it in every session: the tag `#pinned` on it or on a heading above,
@@ -117,6 +131,15 @@ impl Page {
     /// Whether it is in its scope's index, and not in a topic file or the archive.
     pub fn is_entry(&self) -> bool {
         self.place.file == self.place.scope.index_file()
+    }
+
+    /// What announces it, on a line of its own; empty if nothing does. `most`: characters of it.
+    pub fn announced(&self, most: usize) -> String {
+        let Some(LeadIn { text, .. }) = &self.lead_in else { return String::new() };
+        match text.char_indices().nth(most) {
+            Some((end, _)) => format!("{} …:\n", &text[..end]),
+            None => format!("{text}\n"),
+        }
     }
 
     /// The key, folded for comparison.

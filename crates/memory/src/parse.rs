@@ -1,5 +1,6 @@
 //! Parses Markdown into pages: each entry of an index, each section of a topic file. All text
-//! belongs to some page, except headings, comments and front matter. Must not read files, or carry
+//! belongs to some page, except headings, comments, front matter, and what announces a list: that
+//! goes with each of its items. Must not read files, or carry
 //! IDs over edits.
 
 use std::collections::HashMap;
@@ -10,7 +11,7 @@ use regex::Regex;
 
 use super::citations::cites;
 use super::kind::kind_of;
-use super::page::{FIRST_WORDS, Page, PageId, PagePlace, each_word, words};
+use super::page::{FIRST_WORDS, LeadIn, Page, PageId, PagePlace, each_word, words};
 use super::scope::Scope;
 use base::markdown::{self, Document, UnitKind};
 
@@ -56,14 +57,29 @@ pub(super) fn pages_of(
         let nth = met.entry(PageId::first(&place, &first, 0)).or_default();
         let id = PageId::first(&place, &first, *nth);
         *nth += 1;
-        let is_tagged =
-            |name: &str| is_tagged(document, &draft.range, name) || is_below_tag(&place, name);
+        let (lead_in, leading) = draft.lead_in.unwrap_or_default();
+        let is_tagged = |name: &str| {
+            let is_in = |range| is_tagged(document, range, name);
+            is_in(&draft.range) || is_in(&lead_in) || is_below_tag(&place, name)
+        };
+        let announced = &text[lead_in.clone()];
+        let mut cited = cites(body, &links);
+        cited.extend(cites(announced, &self::links(document, &lead_in)));
+        let lead_in = LeadIn {
+            text: announced.split_whitespace().collect::<Vec<_>>().join(" "),
+            lines: (leading.start, leading.end),
+        };
         Page {
             id,
-            kind: kind_of(&place.headings, &without_marker(body), is_link_only(body, &links)),
+            kind: kind_of(
+                &place.headings,
+                [announced, &without_marker(body)],
+                is_link_only(body, &links),
+            ),
             is_pinned: is_tagged("pinned") || is_below_pin(&place),
             is_important: is_tagged("important"),
-            cites: cites(body, &links),
+            cites: cited,
+            lead_in: Some(lead_in).filter(|lead_in| !lead_in.text.is_empty()),
             is_withheld: false,
             text: body.trim_end().to_owned(),
             key,
@@ -79,16 +95,30 @@ struct Draft {
     key: Option<String>,
     lines: Range<u32>,
     range: Range<usize>,
+    /// What announces it: bytes and lines.
+    lead_in: Option<(Range<usize>, Range<u32>)>,
 }
 
-/// Entries of an index: list items, and blocks that are not lists.
+/// Entries of an index: list items, and blocks that are not lists and announce none.
 fn entries(text: &str, document: &Document) -> Vec<Draft> {
-    let units = markdown::units(text).into_iter().filter(|unit| unit.kind != UnitKind::Comment);
-    let drafts = units.map(|unit| Draft {
-        headings: headings_at(document, unit.range.start),
-        key: None,
-        lines: line(unit.line)..line(unit.last_line),
-        range: unit.range,
+    let mut last_lead_in = None;
+    let drafts = markdown::units(text).into_iter().filter_map(|unit| {
+        let lines = line(unit.line)..line(unit.last_line);
+        match unit.kind {
+            UnitKind::Comment => return None,
+            UnitKind::LeadIn => {
+                last_lead_in = Some((unit.range, lines));
+                return None;
+            }
+            UnitKind::Item { .. } | UnitKind::Block => {}
+        }
+        Some(Draft {
+            headings: headings_at(document, unit.range.start),
+            key: None,
+            lines,
+            range: unit.range,
+            lead_in: last_lead_in.clone().filter(|_| unit.lead_in.is_some()),
+        })
     });
     drafts.collect()
 }
@@ -113,6 +143,7 @@ fn sections(text: &str, document: &Document) -> Vec<Draft> {
             key: heading.map(|heading| heading.text.clone()),
             lines: lines.at(range.start)..lines.at(range.end - 1),
             range,
+            lead_in: None,
         })
     });
     drafts.collect()

@@ -144,7 +144,8 @@ pub struct RecallHit {
     pub headings: Vec<String>,
     /// Above 0; higher is better. Comparable within memory, and within past sessions.
     pub score: f64,
-    /// The lines that show why, at most three, with their numbers in the file or message.
+    /// The lines that show why, at most three, with their numbers in the file or message. Before
+    /// those of an item stands the one that announces its list.
     pub lines: Vec<SnippetLine>,
 }
 
@@ -336,7 +337,8 @@ impl Recall {
     fn hit_of_passage(&self, found: &Gathered, expression: &Expression) -> RecallHit {
         let (at, score) = found.best;
         let passage = &self.passages[at];
-        let lines = lines(passage, expression);
+        let lead_in = passage.lead_in.clone().into_iter();
+        let lines = lead_in.chain(lines(passage, expression)).collect();
         let hit = self.hit(passage.document, passage.line, score, lines);
         let alike = found.alike.iter().map(|at| {
             let Passage { document, line, .. } = self.passages[*at];

@@ -18,6 +18,8 @@ pub enum UnitKind {
     },
     /// A comment in HTML or `%%`, not meant to be read as text.
     Comment,
+    /// A block that announces the outermost list directly behind it, by a colon at its end.
+    LeadIn,
     /// A paragraph, quote, table, block of code or anything else.
     Block,
 }
@@ -33,6 +35,8 @@ pub struct TextUnit {
     pub last_line: usize,
     /// Bytes of the text, without trailing blank lines.
     pub range: Range<usize>,
+    /// Bytes of the block that announces an item's list.
+    pub lead_in: Option<Range<usize>>,
 }
 
 /// The units of a text in order, without front matter and headings. Linear in the text; never
@@ -41,21 +45,25 @@ pub fn units(text: &str) -> Vec<TextUnit> {
     let lines = Lines::new(text);
     let body = front_matter::read(text, &lines).body;
     let scratch = opaque::scratch(&text[body..]);
-    let mut walk = Walk { depth: 0, lists: 0, found: Vec::new() };
+    let mut walk = Walk { depth: 0, lists: 0, lead_in: None, found: Vec::new() };
     let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES | Options::ENABLE_TASKLISTS;
     for (event, range) in Parser::new_ext(&scratch, options).into_offset_iter() {
-        walk.take(&event, range);
+        walk.take(&event, range, &scratch);
     }
-    let units = walk.found.into_iter().filter_map(|(kind, range)| {
-        let range = range.start + body..range.end + body;
-        let said = text[range.clone()].trim_end();
-        let range = range.start..range.start + said.len();
+    let place = |range: Range<usize>| {
+        let (start, end) = (range.start + body, range.end + body);
+        start..start + text[start..end].trim_end().len()
+    };
+    let units = walk.found.into_iter().filter_map(|(kind, range, lead_in)| {
+        let (range, lead_in) = (place(range), lead_in.map(place));
+        let said = &text[range.clone()];
         let kind = if is_comment(said) { UnitKind::Comment } else { kind };
         (!said.trim().is_empty()).then(|| TextUnit {
             kind,
             line: lines.line(range.start),
             last_line: lines.line(range.end - 1),
             range,
+            lead_in,
         })
     });
     units.collect()
@@ -70,25 +78,44 @@ fn is_comment(said: &str) -> bool {
     within("<!--", "-->") || within("%%", "%%")
 }
 
+/// Whether a block announces what stands directly behind it: its text ends with a colon.
+fn announces(block: &str, between: &str) -> bool {
+    let said = block.trim_end().trim_end_matches(['*', '_']);
+    said.ends_with([':', '：']) && between.trim().is_empty()
+}
+
 struct Walk {
     /// Number of open containers, including lists and their items.
     depth: usize,
     /// Whether the outermost container is a list: its items are the units.
     lists: usize,
-    found: Vec<(UnitKind, Range<usize>)>,
+    /// The block that announces the open list.
+    lead_in: Option<Range<usize>>,
+    found: Vec<(UnitKind, Range<usize>, Option<Range<usize>>)>,
 }
 
 impl Walk {
-    fn take(&mut self, event: &Event<'_>, range: Range<usize>) {
+    fn take(&mut self, event: &Event<'_>, range: Range<usize>, text: &str) {
         match event {
             Event::Start(tag) => {
                 match (tag, self.depth) {
                     (Tag::Heading { .. }, 0) => {}
-                    (Tag::List(first), 0) => self.lists = 1 + usize::from(first.is_some()),
-                    (Tag::Item, 1) if self.lists > 0 => {
-                        self.found.push((UnitKind::Item { ordered: self.lists == 2 }, range));
+                    (Tag::List(first), 0) => {
+                        self.lists = 1 + usize::from(first.is_some());
+                        let last = self.found.last_mut().filter(|(kind, block, _)| {
+                            let between = &text[block.end..range.start];
+                            *kind == UnitKind::Block && announces(&text[block.clone()], between)
+                        });
+                        self.lead_in = last.map(|(kind, block, _)| {
+                            *kind = UnitKind::LeadIn;
+                            block.clone()
+                        });
                     }
-                    (_, 0) => self.found.push((UnitKind::Block, range)),
+                    (Tag::Item, 1) if self.lists > 0 => {
+                        let kind = UnitKind::Item { ordered: self.lists == 2 };
+                        self.found.push((kind, range, self.lead_in.clone()));
+                    }
+                    (_, 0) => self.found.push((UnitKind::Block, range, None)),
                     _ => {}
                 }
                 self.depth += 1;
@@ -133,6 +160,31 @@ mod tests {
                 (UnitKind::Block, 24, 24, "> quote"),
             ]
         );
+    }
+
+    #[test]
+    fn a_block_that_ends_with_a_colon_announces_its_list() {
+        let text = "Never:\n- a\n- b\n\n**Always:**\n\n1. c\n\nSo:\n\n## H\n- d\n\nSaid.\n- e\n";
+        let found = units(text);
+        let lead_in = |unit: &TextUnit| unit.lead_in.clone().map_or("", |range| &text[range]);
+        let seen: Vec<_> =
+            found.iter().map(|unit| (&text[unit.range.clone()], lead_in(unit))).collect();
+        assert_eq!(
+            seen,
+            [
+                ("Never:", ""),
+                ("- a", "Never:"),
+                ("- b", "Never:"),
+                ("**Always:**", ""),
+                ("1. c", "**Always:**"),
+                ("So:", ""),
+                ("- d", ""),
+                ("Said.", ""),
+                ("- e", ""),
+            ]
+        );
+        let leading = found.iter().filter(|unit| unit.kind == UnitKind::LeadIn);
+        assert_eq!(leading.map(|unit| unit.line).collect::<Vec<_>>(), [1, 5]);
     }
 
     #[test]

@@ -52,7 +52,11 @@ pub(super) struct Compared<'a> {
 impl<'a> Compared<'a> {
     pub(super) fn new(page: &'a Page) -> Self {
         let key = page.folded_key().filter(|key| !GENERAL_KEYS.contains(&key.as_str()));
-        Self { page, words: words(&without_marker(&page.text)), key }
+        Self {
+            page,
+            words: words(&(page.announced(usize::MAX) + &without_marker(&page.text))),
+            key,
+        }
     }
 
     /// Whether it says the same, word for word.

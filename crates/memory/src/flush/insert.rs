@@ -3,7 +3,7 @@
 
 use crate::page::words;
 use crate::parse::without_marker;
-use base::markdown::{self, Document, Heading};
+use base::markdown::{self, Document, Heading, UnitKind};
 
 /// The heading for entries that suggest no other.
 const NOTES: &str = "Notes";
@@ -50,7 +50,7 @@ pub(super) fn insert(
     let (wanted, found) = heading_for(&document, heading, key);
     let lines: Vec<&str> = text.lines().collect();
     let (after, is_below_list) = match found {
-        Some(found) => end_of(&document, found, &lines),
+        Some(found) => end_of(&document, found, text, &lines),
         None => {
             (lines.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |at| at + 1), false)
         }
@@ -103,10 +103,16 @@ fn singular(text: &str) -> Vec<String> {
 }
 
 /// The number of lines before the insertion point behind the last entry below a heading, and
-/// whether that entry is a list item.
-fn end_of(document: &Document, heading: &Heading, lines: &[&str]) -> (usize, bool) {
+/// whether that entry is a list item. A list that something announces has no room for others: they go
+/// before that.
+fn end_of(document: &Document, heading: &Heading, text: &str, lines: &[&str]) -> (usize, bool) {
     let next = document.headings.iter().map(|one| one.line).find(|line| *line > heading.line);
     let end = next.map_or(lines.len(), |line| line - 1);
+    let units = markdown::units(text).into_iter();
+    let mut below = units.filter(|unit| unit.line > heading.line && unit.line <= end).rev();
+    let lead_in =
+        below.find(|unit| unit.lead_in.is_none()).filter(|unit| unit.kind == UnitKind::LeadIn);
+    let end = lead_in.map_or(end, |unit| unit.line - 1);
     // An underlined heading has two lines.
     let start = heading.line + usize::from(is_underlined(lines, heading));
     let below = lines.get(start..end).unwrap_or_default();
@@ -217,6 +223,12 @@ mod tests {
             ("- x\n", "CI: y", "- x\n\n## Notes\n\n- CI: y\n"),
             ("Notes\n=====\n- x\n\nB\n---\n", "a", "Notes\n=====\n- x\n- a\n\nB\n---\n"),
             ("## Notes\n- x\n\n### Sub\n- y\n", "a", "## Notes\n- x\n- a\n\n### Sub\n- y\n"),
+            (
+                "## Notes\n- x\n\nNever:\n- y\n- z\n",
+                "a",
+                "## Notes\n- x\n- a\n\nNever:\n- y\n- z\n",
+            ),
+            ("## Notes\nNever:\n- y\n", "a", "## Notes\n\n- a\n\nNever:\n- y\n"),
             ("```\n## Notes\n```\n", "a", "```\n## Notes\n```\n\n## Notes\n\n- a\n"),
             ("## Notes\n", "- a\nb\n\nc", "## Notes\n\n- a\n  b\n\n  c\n"),
         ] {

@@ -134,6 +134,30 @@ fn steps_stay_one_entry_with_the_words_before_them() {
 }
 
 #[test]
+fn a_list_is_imported_with_its_lead_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("notes.md");
+    let long = format!("edit {}", "old ".repeat(120));
+    let notes = format!(
+        "## Git\n\nNever do any of these:\n\n- push to main\n\n## Database\n\nNever do any of these:\n\n- drop tables\n- rename\n  them\n- {long}\n\nSo it is.\n\n- Editor: vim\n"
+    );
+    fs::write(&file, notes).unwrap();
+    let plan = plan(&ImportFrom::Path(file), None, &ImportPlaces::default(), &here(""));
+    let long = format!("Never do any of these:\n- {}", long.trim());
+    assert_eq!(
+        texts(&plan),
+        [
+            (Some("Git"), "Never do any of these:\n- push to main"),
+            (Some("Database"), "Never do any of these:\n- drop tables\n- rename\n  them"),
+            (Some("Database"), &*long),
+            (Some("Database"), "So it is."),
+            (Some("Database"), "Editor: vim"),
+        ]
+    );
+    assert!(plan.items.iter().all(|item| item.verdict == Verdict::Take));
+}
+
+#[test]
 fn rules_of_cursor_and_of_agents_are_imported_as_rules() {
     let folder = tempfile::tempdir().unwrap();
     let rules = folder.path().join(".cursor/rules");

@@ -8,6 +8,7 @@ use regex::Regex;
 use super::dates;
 use crate::parse::headings_at;
 use base::markdown::{self, Document, TextUnit, UnitKind};
+use store::SnippetLine;
 
 /// A self-contained part of a document: a list item, a paragraph, a line of a conversation, a
 /// message.
@@ -17,10 +18,13 @@ pub(super) struct Passage {
     pub(super) document: usize,
     /// Number of its section in the document.
     pub(super) section: usize,
-    /// Its context: name of the document, headings, and their dates in other spellings.
+    /// Its context: name of the document, headings, what announces it, and dates in these in other
+    /// spellings.
     pub(super) context: String,
     /// Its text as written.
     pub(super) text: String,
+    /// What announces it: its line, and its beginning on one.
+    pub(super) lead_in: Option<SnippetLine>,
     /// The words before its first colon, if they are few.
     pub(super) key: Option<String>,
     /// Whether it is said in a talk, where those beside it go on with it; anything else mostly stands
@@ -39,13 +43,19 @@ pub(super) fn passages(document: usize, name: &str, text: &str) -> Vec<Passage> 
     let parsed = markdown::parse(text);
     let name = name.strip_suffix(".md").unwrap_or(name);
     let mut found: Vec<Passage> = Vec::new();
-    let mut add = |section: usize, headings: Vec<String>, line: usize, text: &str| {
-        let above = format!("{name}\n{}", headings.join("\n"));
+    let mut add = |section: usize,
+                   headings: Vec<String>,
+                   lead_in: Option<SnippetLine>,
+                   line: usize,
+                   text: &str| {
+        let mut above = format!("{name}\n{}", headings.join("\n"));
+        above.extend(lead_in.iter().flat_map(|lead_in| ["\n", &lead_in.text]));
         found.push(Passage {
             document,
             section,
             context: format!("{above}\n{}", dates::other_spellings(&above)),
             text: text.to_owned(),
+            lead_in,
             key: label(text),
             is_talk: false,
             headings,
@@ -57,13 +67,21 @@ pub(super) fn passages(document: usize, name: &str, text: &str) -> Vec<Passage> 
     {
         let said = front.trim_matches(|char: char| char == '-' || char.is_whitespace());
         if !said.is_empty() {
-            add(0, Vec::new(), 2, said);
+            add(0, Vec::new(), None, 2, said);
         }
     }
+    let mut announced = None;
     for unit in markdown::units(text).iter().filter(|unit| unit.kind != UnitKind::Comment) {
         let (section, headings) = section(&parsed, unit);
+        let lead_in = announced.clone().filter(|_| unit.lead_in.is_some());
         for (line, part) in parts(unit, text) {
-            add(section, headings.clone(), line, part);
+            add(section, headings.clone(), lead_in.clone(), line, part);
+        }
+        if unit.kind == UnitKind::LeadIn {
+            let said: Vec<&str> = text[unit.range.clone()].split_whitespace().collect();
+            let mut line = SnippetLine::plain(&said.join(" "));
+            line.line = unit.line as u64;
+            announced = Some(line);
         }
     }
     for section in found.chunk_by_mut(|one, other| one.section == other.section) {
@@ -98,7 +116,7 @@ fn parts<'a>(unit: &TextUnit, text: &'a str) -> Vec<(usize, &'a str)> {
     let mut starts: Vec<(usize, usize)> = Vec::new();
     let mut at = 0;
     for (line, content) in text.split_inclusive('\n').enumerate() {
-        if unit.kind == UnitKind::Block && label(content).is_some() {
+        if !matches!(unit.kind, UnitKind::Item { .. }) && label(content).is_some() {
             starts.push((line, at));
         }
         at += content.len();

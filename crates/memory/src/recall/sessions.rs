@@ -159,6 +159,7 @@ impl Candidates {
                     section,
                     context: context.clone(),
                     text,
+                    lead_in: None,
                     key: None,
                     is_talk: true,
                     headings: Vec::new(),

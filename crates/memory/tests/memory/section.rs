@@ -195,6 +195,44 @@ fn a_pinned_page_that_has_no_room_is_named() {
 }
 
 #[test]
+fn a_list_goes_with_its_lead_in() {
+    let long = "whatever the reason, and whoever asks for it ".repeat(8);
+    let text = format!(
+        "## Git\n\nNever do any of these:\n\n- push to main, {long}\n- force-push, {long}\n\nAt {long} do this:\n\n- `make backup` #important\n\n## Modules\n\n{}",
+        entries(100)
+    );
+    let config = |budget: usize| format!("{{\"maxMemoryTokens\": {budget}}}");
+    let desk = Desk::new(&[("a/memory/MEMORY.md", &text)]);
+    for budget in [60, 120, 200, 400, 800] {
+        desk.write("a/memory/config.json", &config(budget));
+        let section = desk.section();
+        assert!(section.page_tokens <= budget as u64, "{}", section.text);
+        let lines: Vec<&str> = section.text.lines().collect();
+        let above = |said: &str| {
+            let at = lines.iter().position(|line| line.contains(said))?;
+            lines[..at].iter().rfind(|line| line.ends_with(':'))
+        };
+        assert!(above("push to main").is_none_or(|line| *line == "Never do any of these:"));
+        assert!(above("make backup").is_none_or(|line| line.ends_with("do this:")));
+        let is_bare = |pair: &[&str]| pair[0].ends_with("these:") && !pair[1].contains("push");
+        assert!(!lines.windows(2).any(is_bare), "{}", section.text);
+    }
+    assert!(desk.section().text.contains("\nNever do any of these:\n- push to main"));
+}
+
+#[test]
+fn a_secret_in_a_lead_in_withholds_its_list() {
+    let secret = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
+    let text = format!("With {secret} do this:\n\n- deploy\n\nThen:\n\n- wait\n");
+    let text = Desk::new(&[("a/memory/MEMORY.md", &text)]).section().text;
+    assert!(
+        text.ends_with("\nThen:\n- wait\n… 1 more entry in MEMORY.md")
+            || text.ends_with("\nThen:\n- wait"),
+        "{text}"
+    );
+}
+
+#[test]
 fn the_same_files_give_the_same_bytes_in_every_session() {
     let desk = Desk::new(&[("a/memory/MEMORY.md", &entries(300))]);
     let first = desk.section();
