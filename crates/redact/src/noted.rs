@@ -24,9 +24,16 @@ const PASSWORD: &str = r"(?:passwor[dt]|passwörter|passphrase|passcode|passwd|k
 const VALUE: &str = r#"["'`*_(„“‚‘«]{0,4}([^\s"'`|„“”’»]{6,128})"#;
 
 static WAYS: LazyLock<Vec<Noted>> = LazyLock::new(|| {
-    let is = r"(?:=>|->|→|:=|[:=|]|\b(?:is|was|are|ist|war|lautet|sind|est|es|é)\b(?:\s+(?:now|still|just|simply|set to|currently|jetzt|nun|noch|weiterhin))?:?)";
+    let is = r"(?:=>|->|→|:=|[:：=|—–]|\s-\s|\b(?:(?:is|was|been)\s+)?(?:set|changed|reset|rotated)\s+to\b:?|\b(?:is|was|are|ist|war|lautet|sind|est|es|é)\b(?:\s+(?:now|still|just|simply|set to|currently|jetzt|nun|noch|weiterhin))?:?)";
     let whose = r"(?:\s+(?:for|of|on|to|in|at|zum?|zur|für|von|vom|auf|bei|im|pour|de|para)\s+[^\n.;:=|]{1,60}?)?(?:\s*\([^)\n]{1,40}\))?";
     let named = format!(r#"{PASSWORD}(?:s|en)?["'`*_]{{0,4}}{whose}\s*{is}[*_]{{0,2}}\s*{VALUE}"#);
+    let item = format!(
+        r#"{PASSWORD}(?:s|en)?["'`*_]{{0,4}}[:：]?[ \t]*[\r\n]\s*(?:[-*+]|\d{{1,9}}[.)])[ \t]+{VALUE}[ \t]*(?:[\r\n]|$)"#
+    );
+    let column = format!(
+        r"(?:^|[|\n])[ \t]*[*_`]{{0,3}}{PASSWORD}s?[*_`]{{0,3}}[ \t]*(?:\|[^\n]*)?\n[ \t]*\|?[ \t]*:?-[-:| \t\r]*\n((?:[^\n]*\|[^\n]*(?:\n|$))+)"
+    );
+    let basic = r"\bbasic\s+([A-Za-z0-9+/]{12,}={0,2})";
     let beside = format!(r"(?:passwor[dt]|kennwort|passwd|\bpwd?\b)\s+{VALUE}");
     let key = format!(
         r"(?:(?:api|access|secret|private|signing)[ _-]?(?:key|token)|\b(?:token|secret|schlüssel|jeton|clave)\b){whose}\s*{is}\s*{VALUE}"
@@ -55,7 +62,10 @@ static WAYS: LazyLock<Vec<Noted>> = LazyLock::new(|| {
         way("password_in_command", &other, chosen),
         way("password_in_command", &option, password),
         way("password_in_words", &named, password),
+        way("password_in_words", &item, strong),
+        way("password_in_words", &column, mixed),
         way("password_in_words", &beside, strong),
+        way("password_in_command", basic, mixed),
         way("password_in_words", &pair, strong),
         way("key_in_words", &key, mixed),
     ]
@@ -65,7 +75,7 @@ static WAYS: LazyLock<Vec<Noted>> = LazyLock::new(|| {
 pub(super) fn ways(text: &str) -> &'static [Noted] {
     static KEYWORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         let words = "pass,pwd,pw,kennwort,contrase,senha,wachtwoord,парол,ПАРОЛ,Парол,key,token,secret,schl,jeton,clave,\
-            log,sign,cred,anmeld,einlog,zugang,account,user,benutzer,mysql,mariadb,mongo,htpasswd,redis-cli,sqlcmd,bcp,smbclient";
+            log,sign,cred,basic,anmeld,einlog,zugang,account,user,benutzer,mysql,mariadb,mongo,htpasswd,redis-cli,sqlcmd,bcp,smbclient";
         AhoCorasick::builder().ascii_case_insensitive(true).build(words.split(',')).ok()
     });
     let may_note = KEYWORDS.as_ref().is_none_or(|words| words.is_match(text));
@@ -76,11 +86,18 @@ impl Noted {
     /// The passwords that a text notes in this way, in order.
     pub(super) fn find(&self, text: &str) -> Vec<Range<usize>> {
         let captures = self.pattern.captures_iter(text);
-        let found = captures.filter_map(|captures| {
-            let value = captures.iter().flatten().last()?;
-            (self.is_secret)(value.as_str()).then(|| value.range())
+        let values = captures.filter_map(|captures| captures.iter().flatten().last());
+        // Below a column of a table there are many.
+        let cells = values.flat_map(|value| {
+            let parts = value.as_str().split_inclusive(['|', '\n']);
+            parts.scan(value.start(), |at, part| {
+                let start = *at + part.len() - part.trim_start().len();
+                *at += part.len();
+                let cell = part.trim_end_matches(['|', '\n']).trim();
+                Some(start..start + cell.len())
+            })
         });
-        found.collect()
+        cells.filter(|cell| (self.is_secret)(&text[cell.clone()])).collect()
     }
 }
 
@@ -186,6 +203,19 @@ mod tests {
             ("docker login -u bob -p k3W9nq8L", "k3W9nq8L"),
             ("redis-cli -h db -a tomatosoup ping", "tomatosoup"),
             ("run `tool --password=k3W9nq8L`", "k3W9nq8L"),
+            ("Admin password — kW3nq8LtYx7", "kW3nq8LtYx7"),
+            ("Admin password – kW3nq8LtYx7", "kW3nq8LtYx7"),
+            ("Admin password - kW3nq8LtYx7", "kW3nq8LtYx7"),
+            ("Admin password：kW3nq8LtYx7", "kW3nq8LtYx7"),
+            ("API key — 9f8Ae7b6C5d4e3F2", "9f8Ae7b6C5d4e3F2"),
+            ("The admin password was changed to kW3nq8LtYx7", "kW3nq8LtYx7"),
+            ("Password reset to kW3nq8LtYx7", "kW3nq8LtYx7"),
+            ("## Staging password\n\n- kW3nq8LtYx7\n", "kW3nq8LtYx7"),
+            (
+                "| user | password |\n|---|---|\n| ann | in 1Password |\n| bob | kW3nq8LtYx7Z |",
+                "kW3nq8LtYx7Z",
+            ),
+            ("send `Authorization Basic YWRtaW46a1czbnE4THRZeDc=`", "YWRtaW46a1czbnE4THRZeDc"),
         ] {
             assert_eq!(redact_text(text).text, None, "only for notes: {text}");
             let left = redact_note(text).text.unwrap_or_else(|| panic!("{text}"));
@@ -235,6 +265,11 @@ mod tests {
             "Passwort steht im Tresor; das Passwort ist abgelaufen",
             "log in with SSO / Okta; sign in at https://x.test:8443/a2b3c4d5",
             "the password of admin@example.com is reset by mail",
+            "Password — required, 12 characters; Password - see OPS-12345 of 2026-11-23",
+            "Passwords:\n\n- argon2id\n- in 1Password, vault team-prod2\n- vault/prod2/db1",
+            "| user | password |\n|---|---|\n| admin2024x | in the vault db1.prod2 |",
+            "| check | password |\n|---|---|\n| login2fa | required since 2024-11 |",
+            "basic authentication, Basic tests2run",
         ] {
             assert_eq!(redact_note(text).text, None, "{text}");
         }
