@@ -17,6 +17,7 @@ pub(super) use self::check::{Checker, Pinned};
 pub use self::lines::PinnedLines;
 pub(super) use self::places::{Citing, Listing, Places};
 use base::object::Hash;
+use source::FileState;
 
 /// Largest file whose content is compared.
 pub(super) const MAX_BYTES: u64 = 16 << 20;
@@ -26,7 +27,7 @@ pub(super) const MAX_BYTES: u64 = 16 << 20;
 pub struct CitationPin {
     /// Its path with `/`: relative to the project, absolute, or starting with `~`.
     pub path: String,
-    /// SHA-256 of its bytes, with LF line endings.
+    /// SHA-256 of its text, with LF line endings; of the bytes of a file that is no text.
     pub hash: Hash,
     /// SHA-256 of its text without blanks; none in pins that earlier releases wrote, and of files
     /// that are no text.
@@ -106,6 +107,20 @@ pub(super) fn ends_so(file: &str, cited: &str) -> bool {
 fn is_markdown(path: &str) -> bool {
     let end = Path::new(path).extension().and_then(|end| end.to_str());
     end.is_some_and(|end| ["md", "mdx", "markdown"].iter().any(|it| end.eq_ignore_ascii_case(it)))
+}
+
+/// The text of a file that was read, with LF line endings. One that is not UTF-8 is taken byte for
+/// byte, since what changed in it shows whatever its letters are. `None` where it is no text.
+fn text_of(path: &Path, state: FileState) -> Option<String> {
+    let text = match state {
+        FileState::Text { text, .. } => text,
+        FileState::Binary { .. } => {
+            let bytes = source::read_bytes(path).ok().flatten();
+            bytes.filter(|bytes| !bytes.contains(&0))?.into_iter().map(char::from).collect()
+        }
+        _ => return None,
+    };
+    Some(with_lf(&text))
 }
 
 /// A text with LF line endings.

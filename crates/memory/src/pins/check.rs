@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::lines::Lines;
-use super::{CitationPin, CitedChange, MAX_BYTES, Places, is_markdown, moved, with_lf};
+use super::{CitationPin, CitedChange, MAX_BYTES, Places, is_markdown, moved, text_of};
 use crate::claim::{Said, is_number};
 use crate::scope::Scope;
 use base::object::{FileStamp, Hash};
@@ -148,15 +148,17 @@ fn read(path: &Path, pinned: &Pinned, places: &Places) -> Known {
     let is_unsure = reading.stamp.is_none_or(|stamp| stamp.is_fresh);
     let of = |verdicts| Known { stamp: reading.stamp, verdicts, is_unsure, ..Known::default() };
     match reading.state {
-        FileState::Text { text, .. } => {
-            let text = with_lf(&text);
-            let judged = Now::of(&text, path).judged(pinned).into_iter();
-            of(judged.map(|(pin, now)| (pin.clone(), now.filter(|_| !pin.is_run))).collect())
+        FileState::Text { ref source_hash, .. } | FileState::Binary { ref source_hash, .. } => {
+            let source_hash = source_hash.clone();
+            let text = text_of(path, reading.state);
+            let judged = text.map(|text| Now::of(&text, path).judged(pinned));
+            of(verdicts(&|pin| {
+                // Earlier releases pinned all that is not UTF-8 by its bytes.
+                let is_other = pin.hash != source_hash && !pin.is_run;
+                let judged = judged.as_ref().map(|judged| judged.get(pin).cloned().flatten());
+                is_other.then(|| judged.unwrap_or(Some(CitedChange::Contradicted))).flatten()
+            }))
         }
-        FileState::Binary { source_hash, .. } => of(verdicts(&|pin| {
-            let is_other = pin.hash != source_hash && !pin.is_run;
-            is_other.then_some(CitedChange::Contradicted)
-        })),
         // It was not that large when pinned.
         FileState::TooLarge { .. } => {
             of(verdicts(&|pin| (!pin.is_run).then_some(CitedChange::Contradicted)))

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use super::check::{Now, Pinned, Verdicts};
 use super::places::Listing;
-use super::{CitationPin, MAX_BYTES, Places, with_lf};
+use super::{CitationPin, MAX_BYTES, Places, text_of};
 use crate::scope::Scope;
 use files::looks;
-use source::read_text;
+use source::read_file;
 
 /// Most files of the same name that are asked for one that is gone.
 const MAX_NAMESAKES: usize = 20;
@@ -151,8 +151,8 @@ impl Reading<'_> {
                 return None;
             }
             let is_allowed = self.places.is_allowed(Scope::Project, &path);
-            let text = is_allowed.then(|| read_text(&path, MAX_BYTES)).flatten();
-            let text = text.map(|text| with_lf(&text));
+            let text =
+                is_allowed.then(|| text_of(&path, read_file(&path, MAX_BYTES).state)).flatten();
             self.bytes += text.as_ref().map_or(0, String::len);
             self.texts.insert(file.to_owned(), text);
         }

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::resting::Cited;
-use super::{CitationPin, MAX_BYTES, ends_so, with_lf};
+use super::{CitationPin, MAX_BYTES, ends_so, text_of};
 use crate::citations::{Cite, names_file};
 use crate::claim::Claim;
 use crate::page::Page;
@@ -110,21 +110,21 @@ impl Places {
             citing.iter().map(|one| LazyCell::new(|| Claim::of(&one.page.text))).collect();
         let mut pins = vec![Vec::new(); citing.len()];
         for ((path, name), asked) in self.meant_by(citing) {
-            let mut found: Vec<(usize, Vec<CitationPin>)> = match read_file(&path, MAX_BYTES).state
+            let state = read_file(&path, MAX_BYTES).state;
+            let (FileState::Text { source_hash, .. } | FileState::Binary { source_hash, .. }) =
+                &state
+            else {
+                continue;
+            };
+            let source_hash = source_hash.clone();
+            let mut found: Vec<(usize, Vec<CitationPin>)> = if let Some(text) =
+                text_of(&path, state)
             {
-                FileState::Text { text, .. } => {
-                    let text = with_lf(&text);
-                    let cited = Cited::of(&text, name);
-                    asked
-                        .into_iter()
-                        .map(|(at, cite)| (at, cited.pins(cite, &claims[at])))
-                        .collect()
-                }
-                FileState::Binary { source_hash, .. } => {
-                    let whole = CitationPin::whole(name, source_hash);
-                    asked.into_iter().map(|(at, _)| (at, vec![whole.clone()])).collect()
-                }
-                _ => continue,
+                let cited = Cited::of(&text, name);
+                asked.into_iter().map(|(at, cite)| (at, cited.pins(cite, &claims[at]))).collect()
+            } else {
+                let whole = CitationPin::whole(name, source_hash);
+                asked.into_iter().map(|(at, _)| (at, vec![whole.clone()])).collect()
             };
             let is_private = self.is_private(&path);
             for (at, found) in &mut found {

@@ -441,6 +441,26 @@ fn a_checkout_that_only_touches_files_marks_nothing() {
 }
 
 #[test]
+fn text_that_is_not_utf8_is_pinned_by_its_places() {
+    let latin = |text: &str| text.chars().map(|char| char as u8).collect::<Vec<_>>();
+    let code = "// Größe\nint TIMEOUT = 30;\n\nint other(void) {\n    return 1;\n}\n";
+    for (after, expected) in [
+        (latin(&code.replace('\n', "\r\n")), vec![]),
+        (latin(&code.replace("return 1", "return 2")), vec![]),
+        (code.as_bytes().to_vec(), vec![]),
+        (latin(&code.replace("30", "60")), vec!["A"]),
+    ] {
+        let repository = Repository::new();
+        repository.write("q.c", latin(code));
+        repository.write(MEMORY, entries(&["`TIMEOUT` is 30, `q.c:2`"]));
+        let mut memory = repository.memory();
+        memory.look();
+        repository.write("q.c", after);
+        assert_eq!(stale(&memory.look()), expected);
+    }
+}
+
+#[test]
 fn a_colleague_without_our_store_sees_the_same_pages_and_marks() {
     let repository = Repository::new();
     repository.write("a.rs", "1\n");
