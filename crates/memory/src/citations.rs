@@ -62,7 +62,7 @@ pub(super) fn cites(text: &str, links: &[&Link]) -> Vec<Cite> {
         LazyLock::new(|| Regex::new("`[^`\n]+`").expect("a valid pattern"));
     static BARE: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
-            r#"(?:^|[\s(\["'*_,;>=])((?:~/|\.{1,2}/|/)?[\w@.+-]+(?:/[\w@.+-]+)*(?::\d+(?:[-–]\d+)?|#L\d+(?:-L?\d+)?|::[\w:]+)?)"#,
+            r#"(?:^|[\s(\["'*_,;>=，、；：。（「『【《“‘])((?:~/|\.{1,2}/|/)?[\w@.+-]+(?:/[\w@.+-]+)*(?::\d+(?:[-–]\d+)?|#L\d+(?:-L?\d+)?|::[\w:]+)?)"#,
         )
         .expect("a valid pattern")
     });
@@ -81,15 +81,49 @@ pub(super) fn cites(text: &str, links: &[&Link]) -> Vec<Cite> {
     let commands: Vec<_> = COMMAND.find_iter(&prose).map(|command| command.range()).collect();
     for bare in BARE.captures_iter(&prose).filter_map(|found| found.get(1)) {
         let is_run = commands.iter().any(|command| command.contains(&bare.start()));
-        let cite = parted(bare.as_str().trim_end_matches(['.', ',', ';', ':']));
-        if names_file(&cite.path) {
-            found.add(Cite { is_run, ..cite });
+        let said = bare.as_str().trim_end_matches(['.', ',', ';', ':']);
+        for said in paths_in(said) {
+            let cite = parted(said);
+            if names_file(&cite.path) {
+                found.add(Cite { is_run, ..cite });
+            }
         }
     }
     if found.0.iter().all(|cite| cite.is_run) {
         found.0.iter_mut().for_each(|cite| cite.is_run = false);
     }
     found.0
+}
+
+/// The paths that a word may be: `参见src/a.rs` and `src/a.rs에서` have one beside the letters of a script
+/// without blanks, and `设计v2.md` is one.
+fn paths_in(word: &str) -> Vec<&str> {
+    let is_path = |part: &&str| !part.starts_with(['.', '/']) && names_file(&parted(part).path);
+    let mut paths: Vec<&str> = by_script(word).filter(is_path).collect();
+    let is_end = |part: &&str| word.ends_with(part) && !part.contains('/');
+    if paths != [word] && paths.iter().all(is_end) {
+        paths.insert(0, word);
+    }
+    paths
+}
+
+/// The parts of a word that are of a script without blanks between words, and those that are not.
+pub(super) fn by_script(word: &str) -> impl Iterator<Item = &str> {
+    let mut rest = word;
+    std::iter::from_fn(move || {
+        let first = is_unspaced(rest.chars().next()?);
+        let end = rest.find(|char| is_unspaced(char) != first).unwrap_or(rest.len());
+        let (part, behind) = rest.split_at(end);
+        rest = behind;
+        Some(part)
+    })
+}
+
+/// Whether a letter is of a script that has no blanks between words, or none between a name and its
+/// particle: Chinese, Japanese, Korean, Thai.
+fn is_unspaced(char: char) -> bool {
+    matches!(char, '\u{e00}'..='\u{e7f}' | '\u{1100}'..='\u{11ff}' | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30ff}'
+        | '\u{3130}'..='\u{318f}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..)
 }
 
 #[derive(Default)]
@@ -266,6 +300,11 @@ mod tests {
                 vec!["src/a.rs:3-9", "src/a.rs:20-20"],
             ),
             ("- grüße/übung.md", vec!["grüße/übung.md"]),
+            ("- 타임아웃: src/a.rs에서 30 (파일：lib/b.js)", vec!["src/a.rs", "lib/b.js"]),
+            ("- 超时，参见src/a.rs第6行；见「src/b.rs:3」", vec!["src/a.rs", "src/b.rs:3-3"]),
+            ("- タイムアウト: Cargo.tomlとsrc/a.rsの", vec!["Cargo.toml", "src/a.rs"]),
+            ("- docs/설계.md, 设计/a.md", vec!["docs/설계.md", "设计/a.md"]),
+            ("- 设计v2.md", vec!["设计v2.md", "v2.md"]),
             ("- ```\n  cat src/a.rs\n  ```", vec!["src/a.rs"]),
         ] {
             assert_eq!(cited(entry), expected, "{entry}");

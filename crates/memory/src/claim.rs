@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use memchr::memmem;
 use regex::Regex;
 
-use super::citations::{names_file, path_in_code};
+use super::citations::{by_script, names_file, path_in_code};
 
 /// Most names of one entry.
 const MAX_NAMES: usize = 24;
@@ -64,7 +64,7 @@ impl Claim {
             claim.add_code(span[1].trim());
         }
         let prose = CODE.replace_all(entry, " ");
-        for word in prose.split_whitespace() {
+        for word in prose.split_whitespace().flat_map(by_script) {
             claim.add_word(word);
         }
         claim
@@ -254,6 +254,7 @@ mod tests {
                 vec!["16384", "maxTokens", "MAX", "u32"],
             ),
             ("- The store is in src/store.rs; docs/a.md says so", vec![]),
+            ("- 超时：30秒，见src/a.rs", vec!["超时", "30", "秒", "见"]),
         ] {
             assert_eq!(Claim::of(entry).names, named, "{entry}");
         }

@@ -244,8 +244,8 @@ impl Places {
             }
             if let Some(project) = self.project.as_deref().filter(|_| scope != Scope::Global) {
                 found.push(absolute_path(path, project));
-                // `/src/a.rs` may be relative to the project's folder.
-                found.push(absolute_path(path.trim_start_matches('/'), project));
+                // `/src/a.rs` may be relative to the project's folder, and `@src/a.rs` as hosts spell it.
+                found.push(absolute_path(path.trim_start_matches(['/', '@']), project));
                 if is_link {
                     found.push(absolute_path(&format!("{path}.md"), project));
                 }

@@ -461,6 +461,19 @@ fn text_that_is_not_utf8_is_pinned_by_its_places() {
 }
 
 #[test]
+fn a_path_is_cited_beside_letters_without_blanks() {
+    let repository = Repository::new();
+    let code = "let RETRIES = 3;\n\nlet TIMEOUT = 30;\n";
+    repository.write("src/a.rs", code);
+    let said = ["src/a.rs에서 TIMEOUT은 30", "30秒，参见src/a.rs", "TIMEOUT is 30 in @src/a.rs"];
+    repository.write(MEMORY, entries(&said));
+    let mut memory = repository.memory();
+    memory.look();
+    repository.write("src/a.rs", code.replace("30", "60"));
+    assert_eq!(stale(&memory.look()), ["A", "B", "C"]);
+}
+
+#[test]
 fn a_colleague_without_our_store_sees_the_same_pages_and_marks() {
     let repository = Repository::new();
     repository.write("a.rs", "1\n");
