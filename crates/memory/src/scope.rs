@@ -11,7 +11,7 @@ use super::LOOK;
 use base::error::{Error, Result};
 use base::object::Hash;
 use config::MemorySettings;
-use settings::{Brought, Standing, TrustBook, held_by_git};
+use settings::{Brought, Main, Standing, TrustBook, held_by_git};
 use source::canonical_path;
 
 /// Name of a scope's index.
@@ -113,7 +113,7 @@ pub struct Folders {
     opened: Option<PathBuf>,
     /// The memory folder of the project, once it was found: see [`settings::project_of`].
     project: Arc<OnceLock<Option<PathBuf>>>,
-    /// The memory folder of the main checkout, where the project is in a linked worktree.
+    /// The memory folder that linked worktrees share, where the project is in one.
     main: Arc<OnceLock<Option<PathBuf>>>,
     is_trusted: bool,
     /// Whether the person's own answer decides if the project is trusted.
@@ -181,11 +181,15 @@ impl Folders {
     }
 
     /// The memory folder that holds [`LOCAL_INDEX_FILE`]: a linked worktree comes and goes, so it is
-    /// that of the main checkout.
+    /// that of the main checkout, or in the git folder of a repository that has none.
     fn local(&self) -> Option<&Path> {
         let find = || {
             let _bounded = looks::bounded(LOOK);
-            let main = settings::main_checkout(self.project_folder()?)?;
+            let main = match settings::main_of(self.project_folder()?)? {
+                Main::Checkout(main) => main,
+                // No clone brings what is in there.
+                Main::GitFolder(git) => return Some(git.join(".pi").join("memory")),
+            };
             let project = settings::project_of(&main);
             let folder = project.join(".pi").join("memory");
             // What git has there came with a clone, about which nobody asks in this worktree.
@@ -271,6 +275,9 @@ impl Folders {
         let Some(real) = folder.as_deref().and_then(|folder| folder.parent()?.parent()) else {
             return false;
         };
+        if matches!(self.project_folder().and_then(settings::main_of), Some(Main::GitFolder(_))) {
+            return true;
+        }
         let wrote = || {
             let file = format!("memory/{LOCAL_INDEX_FILE}");
             self.book.as_ref().is_some_and(|book| book.wrote(real, &file, hash))

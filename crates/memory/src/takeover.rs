@@ -1,6 +1,6 @@
-//! Takes over files that earlier versions kept in a project's memory folder beside the Markdown and
-//! that now live in the user's own folder: once if they are this person's own; otherwise they are
-//! named and not read. Must not read anything else of the project.
+//! Takes over files that earlier versions kept elsewhere: those in a project's memory folder beside the
+//! Markdown that now live in the user's own folder, and the local memory of a linked worktree. Once, if
+//! they are this person's own; otherwise they are not read. Must not read anything else of the project.
 
 use files::looks;
 use std::path::Path;
@@ -8,8 +8,8 @@ use std::path::Path;
 use super::facts::LOCAL_FACTS_FILE;
 use super::journal::{JOURNAL_FILE, own_lines};
 use super::keeping::StoreAccess;
-use super::scope::{Folders, Scope};
-use super::sidecar::{LOCK_FILE, MAX_FILE_BYTES, MemoryFolder, OWN_FILES};
+use super::scope::{Folders, LOCAL_INDEX_FILE, Scope};
+use super::sidecar::{LOCK_FILE, MAX_FILE_BYTES, MemoryFolder, OWN_FILES, SidecarFile};
 use super::warning::Warning;
 use files::private::{FolderAccess, Held, HeldFolder};
 use settings::held_by_git;
@@ -19,6 +19,7 @@ use store::slashed;
 /// knows the memory folder, and git does not have the journal. Returns a warning for the person.
 pub(super) fn take_over(folders: &Folders, access: Option<&StoreAccess>) -> Option<Warning> {
     let folder = folders.memory_folder(Scope::Project)?;
+    take_local(folders, &folder);
     let journal = folder.path().join(JOURNAL_FILE);
     if looks::symlink_metadata(&journal).is_err() {
         return None;
@@ -32,6 +33,28 @@ pub(super) fn take_over(folders: &Folders, access: Option<&StoreAccess>) -> Opti
     }
     let problem = "is not read: a journal counts in your own folder alone, and a project could bring this one";
     Some(Warning::new("NOT_READ", &journal, problem))
+}
+
+/// Moves the local memory that a linked worktree has of its own to where all of them have it: it would
+/// go with the worktree.
+fn take_local(folders: &Folders, folder: &MemoryFolder) -> Option<()> {
+    folders.local_elsewhere()?;
+    let own = folder.path().join(LOCAL_INDEX_FILE);
+    looks::symlink_metadata(&own).ok()?;
+    if held_by_git(folders.project_folder()?, &own) != Some(false) {
+        return None;
+    }
+    let _lock = folder.try_lock().ok()??;
+    let SidecarFile::Text(said) = folder.read(LOCAL_INDEX_FILE) else { return None };
+    let shared = folder.holding(LOCAL_INDEX_FILE);
+    let there = match shared.read(LOCAL_INDEX_FILE) {
+        SidecarFile::Text(there) => format!("{}\n\n", there.trim_end()),
+        SidecarFile::Nothing => String::new(),
+        SidecarFile::Unusable(_) => return None,
+    };
+    shared.write(LOCAL_INDEX_FILE, format!("{there}{said}").as_bytes()).ok()?;
+    folders.note_written(std::iter::once(LOCAL_INDEX_FILE));
+    folder.made(LOCAL_INDEX_FILE).ok()?.folder.remove(LOCAL_INDEX_FILE).ok()
 }
 
 /// Whether the store has the project's memory folder.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use base::path::absolute_path;
-use settings::held_by_git;
+use settings::{Main, held_by_git};
 use source::{canonical_path, read_text};
 
 /// Longest name that Claude Code makes from a project's path; a longer one is cut and a hash
@@ -77,7 +77,10 @@ fn name_of(path: &str) -> String {
 /// The root of the repository that contains a folder; for a worktree, that of the main one.
 fn repository(folder: &Path) -> Option<PathBuf> {
     let root = folder.ancestors().find(|one| one.join(".git").exists())?;
-    Some(settings::main_checkout(root).unwrap_or_else(|| root.to_owned()))
+    match settings::main_of(root) {
+        Some(Main::Checkout(main)) => Some(main),
+        _ => Some(root.to_owned()),
+    }
 }
 
 fn memory_setting(file: &Path) -> Option<PathBuf> {

@@ -85,6 +85,37 @@ fn private_memory_of_a_worktree_is_that_of_the_main_checkout() {
 }
 
 #[test]
+fn worktrees_around_a_bare_repository_share_private_memory() {
+    let repository = Repository::new();
+    let root = repository.root();
+    remember(&mut repository.memory(), "Ports: 8080 is taken");
+    repository.commit();
+    let around = root.parent().unwrap().join("around");
+    fs::create_dir(&around).unwrap();
+    run(&around, &["clone", "--quiet", "--bare", &root.display().to_string(), ".bare"]);
+    for name in ["one", "two"] {
+        run(
+            &around.join(".bare"),
+            &["worktree", "add", "--quiet", &format!("../{name}"), "-b", name],
+        );
+    }
+    let memory = |name: &str| memory_in(&around.join(name), &repository.agent());
+    // An earlier version kept it in the worktree.
+    fs::write(around.join("one/.pi/memory/MEMORY.local.md"), "- My port: 4711\n").unwrap();
+    assert!(section(&mut memory("one")).contains("4711"));
+    let mut writing = memory("two");
+    let staging = writing.prepare_remember(Scope::Local, "My box: b7", None).unwrap();
+    staging.run(some_day()).unwrap();
+    let mut done = writing.prepare_flush().run();
+    writing.settled(&mut done);
+    writing.ended();
+    run(&around.join(".bare"), &["worktree", "remove", "--force", "../one"]);
+    let text = section(&mut memory("two"));
+    assert!(text.contains("4711") && text.contains("b7"), "{text}");
+    assert!(!around.join("two/.pi/memory/MEMORY.local.md").exists());
+}
+
+#[test]
 fn a_folder_that_no_repository_calls_its_worktree_is_none() {
     let repository = Repository::new();
     let root = repository.root();

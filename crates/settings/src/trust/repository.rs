@@ -176,9 +176,18 @@ fn repository(folder: &Path) -> Option<(PathBuf, PathBuf)> {
     }
 }
 
-/// Where a folder of a linked worktree is in the main checkout of the repository; `None` in any other
-/// folder, and where there is no main checkout.
-pub fn main_checkout(folder: &Path) -> Option<PathBuf> {
+/// What all worktrees of a repository have in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Main {
+    /// The main checkout: where the folder asked about is in it.
+    Checkout(PathBuf),
+    /// The git folder of a repository without one, as worktrees around a bare repository have it.
+    GitFolder(PathBuf),
+}
+
+/// What a folder of a linked worktree has in common with the repository's others; `None` in any other
+/// folder.
+pub fn main_of(folder: &Path) -> Option<Main> {
     let (root, git) = repository(folder)?;
     let git = looks::canonicalize(&git).ok()?;
     let common = looks::canonicalize(&git.join(text_of(&git.join("commondir"))?.trim())).ok()?;
@@ -187,8 +196,13 @@ pub fn main_checkout(folder: &Path) -> Option<PathBuf> {
     let back = git.join(text_of(&git.join("gitdir"))?.trim());
     let is_of_it = git.parent() == Some(common.join("worktrees").as_path())
         && looks::canonicalize(&back).ok()? == looks::canonicalize(&root).ok()?.join(".git");
-    let main = common.parent().filter(|_| is_of_it && common.ends_with(".git"))?;
-    Some(main.components().chain(folder.strip_prefix(&root).ok()?.components()).collect())
+    match common.parent().filter(|_| is_of_it)? {
+        main if common.ends_with(".git") => {
+            let within = folder.strip_prefix(&root).ok()?;
+            Some(Main::Checkout(main.components().chain(within.components()).collect()))
+        }
+        _ => Some(Main::GitFolder(common)),
+    }
 }
 
 /// The origin of the repository that a folder is in.
