@@ -91,12 +91,13 @@ pub(super) fn proposals(answer: &str, scopes: &[Scope], known: &[Page]) -> Vec<(
             use FindingCode::{Duplicate, Empty, NearDuplicate, Secret};
             matches!(code, Secret | Duplicate | NearDuplicate | Empty)
         };
-        let checked = check_entry(&text, scope, &known, &[], limits);
+        let draft = Draft { by: Author::Capture, ..Draft::entry(scope, text) };
+        let checked = check_entry(&draft, scope, &known, &[], limits);
         if checked.iter().any(|finding| spoils(finding.code)) {
             continue;
         }
-        known.extend(super::checks::page_of(&text, scope));
-        found.push((scope, Draft { by: Author::Capture, ..Draft::entry(scope, text) }));
+        known.extend(draft.page(scope));
+        found.push((scope, draft));
     }
     found
 }

@@ -13,6 +13,7 @@ pub use self::files::{CheckLimits, check_file, check_new_lines};
 use self::hidden::hidden_in;
 pub(super) use self::hidden::without_comments;
 use super::finding::{FindingCode, MemoryFinding};
+use super::journal::Draft;
 use super::load::first_conflict_marker;
 use super::page::{Page, words};
 use super::parse::parse;
@@ -52,13 +53,13 @@ pub fn new_secret(before: &str, after: &str) -> Option<&'static str> {
 /// `standing`: the entries of that index. `beside`: those of other scopes, which only warn.
 /// `limits`: how much of a file is injected.
 pub fn check_entry(
-    text: &str,
+    draft: &Draft,
     scope: Scope,
     standing: &[Page],
     beside: &[Page],
     limits: CheckLimits,
 ) -> Vec<MemoryFinding> {
-    let mut found = Vec::new();
+    let (mut found, text) = (Vec::new(), draft.text.trim());
     if let Err(error) = refuse_secret(text) {
         return vec![MemoryFinding::new(FindingCode::Secret, error.to_string())];
     }
@@ -77,11 +78,12 @@ pub fn check_entry(
         hidden_in(text).map(|(_, words)| MemoryFinding::new(FindingCode::HiddenText, words)),
     );
     found.extend(size_of_entry(text, limits));
-    if let Some(page) = page_of(text, scope) {
+    if let Some(page) = draft.page(scope) {
         let page = Compared::new(&page);
-        let likes = standing.iter().filter_map(|other| against(&page, other));
-        found.extend(likes.take(MOST_LIKE));
-        let doubled = beside.iter().filter(|other| page.is_same(&Compared::new(other)));
+        let mut likes: Vec<_> = standing.iter().filter_map(|other| against(&page, other)).collect();
+        likes.sort_by_key(|finding| finding.code != FindingCode::Duplicate);
+        found.extend(likes.into_iter().take(MOST_LIKE));
+        let doubled = beside.iter().filter(|other| page.says_same(&Compared::new(other)));
         found.extend(doubled.take(1).map(|other| {
             let words = format!("the {} memory says the same: {}", other.place.scope, shown(other));
             MemoryFinding::new(FindingCode::NearDuplicate, words)
@@ -99,7 +101,7 @@ pub(crate) fn page_of(text: &str, scope: Scope) -> Option<Page> {
     parse(scope, scope.index_file(), &entry).into_iter().next()
 }
 
-/// The position of an entry that says the same, word for word.
+/// The position of an entry that says the same, below the headings of `page`.
 pub(crate) fn position_of(page: &Page, pages: &[Page]) -> Option<usize> {
     let page = Compared::new(page);
     pages.iter().rposition(|other| page.is_same(&Compared::new(other)))
@@ -112,7 +114,7 @@ fn against(page: &Compared<'_>, other: &Page) -> Option<MemoryFinding> {
         (FindingCode::Duplicate, "it stands there already")
     } else if page.contradicts(&other) {
         (FindingCode::Contradiction, "the same key has another value there")
-    } else if page.is_close(&other) {
+    } else if page.says_same(&other) || page.is_close(&other) {
         (FindingCode::NearDuplicate, "nearly the same stands there")
     } else {
         return None;
@@ -145,13 +147,14 @@ mod tests {
 
     fn codes(text: &str, index: &str) -> Vec<&'static str> {
         let standing = parse(Scope::Project, "MEMORY.md", index);
-        let found = check_entry(text, Scope::Project, &standing, &[], LIMITS);
+        let draft = Draft::entry(Scope::Project, text);
+        let found = check_entry(&draft, Scope::Project, &standing, &[], LIMITS);
         found.iter().map(|finding| finding.code.as_str()).collect()
     }
 
     #[test]
     fn a_text_is_compared_with_the_entries_that_stand() {
-        let index = "## Build\n- Package manager: pnpm\n- Run `make -j4` before the tests, it takes 3 minutes\n- Note: a\n";
+        let index = "## Build\n- Package manager: pnpm\n- Run `make -j4` before the tests, it takes 3 minutes\n- Note: a\n- Offset: 1\n";
         for (text, expected) in [
             ("Editor: vim", vec![]),
             ("package manager — PNPM", vec!["DUPLICATE"]),
@@ -159,6 +162,7 @@ mod tests {
             ("Package manager: npm", vec!["CONTRADICTION"]),
             ("Run `make -j8` before the tests, it takes 3 minutes", vec!["NEAR_DUPLICATE"]),
             ("Note: b", vec![]),
+            ("Offset: -1", vec!["CONTRADICTION"]),
             ("…", vec!["EMPTY"]),
             ("Tests: [t17] exit 0 · 412 lines", vec!["STANDS_FOR_CONTENT"]),
             ("Loader: see `… 31 lines as in t12:40-70 …`", vec!["STANDS_FOR_CONTENT"]),
@@ -175,7 +179,8 @@ mod tests {
     #[test]
     fn a_secret_is_named_by_its_rule_and_never_shown() {
         let text = "Deploy key: ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
-        let found = check_entry(text, Scope::Global, &[], &[], LIMITS);
+        let draft = Draft::entry(Scope::Global, text);
+        let found = check_entry(&draft, Scope::Global, &[], &[], LIMITS);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].code, FindingCode::Secret);
         assert!(!found[0].words.contains("ghp_") && found[0].words.contains("github_token"));
@@ -192,7 +197,8 @@ mod tests {
     #[test]
     fn what_another_scope_says_too_is_a_warning() {
         let beside = parse(Scope::Global, "MEMORY.md", "- Tabs, not spaces\n");
-        let found = check_entry("tabs not spaces", Scope::Project, &[], &beside, LIMITS);
+        let draft = Draft::entry(Scope::Project, "tabs not spaces");
+        let found = check_entry(&draft, Scope::Project, &[], &beside, LIMITS);
         assert_eq!(found[0].code, FindingCode::NearDuplicate);
         assert_eq!(found[0].words, "the global memory says the same: \"Tabs, not spaces\"");
     }

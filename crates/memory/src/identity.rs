@@ -3,15 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::page::{Page, PageId, each_word};
+use super::page::{Page, PageId, each_said};
 use super::scope::Scope;
 
 /// Least similarity at which a page counts as an edited version of another.
 const LIKE: f64 = 0.5;
 /// Most pairs of pages compared: thousands of imported entries have no earlier versions to match.
 const MAX_PAIRS: usize = 250_000;
-/// Words of a page that are compared.
-const MAX_WORDS: usize = 60;
+/// Words and signs of a page that are compared.
+const MAX_WORDS: usize = 90;
 
 /// A page as last known.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,17 +45,20 @@ impl KnownPage {
     }
 }
 
-/// The words that identify a page. Tags do not: they say what to do with it.
+/// What identifies a page, see [`each_said`].
 fn compared(text: &str) -> Vec<String> {
-    let is_tag = |word: &&str| word.len() > 1 && word.starts_with('#') && !word.starts_with("##");
-    let untagged = text.split_whitespace().filter(|word| !is_tag(word));
-    untagged.flat_map(each_word).take(MAX_WORDS).collect()
+    each_said(text).take(MAX_WORDS).collect()
 }
 
-/// Whether two texts, by their [`KnownPage::words`], say the same: punctuation, emphasis and tags
-/// do not count. Of long ones that cannot be told.
+/// Whether two texts, by their [`KnownPage::words`], say the same. Of long ones that cannot be told.
+/// Earlier releases kept the words of the first without its signs.
 pub(super) fn says_the_same(one: &[String], other: &[String]) -> bool {
-    !one.is_empty() && one.len() < MAX_WORDS && one == other
+    let is_word = |word: &&String| word.chars().all(char::is_alphanumeric);
+    let words = || other.iter().filter(is_word).map(|word| word.to_lowercase());
+    let is_old = one.iter().all(|word| is_word(&word));
+    !one.is_empty()
+        && one.len() < MAX_WORDS
+        && (one == other || (is_old && words().eq(one.iter().cloned())))
 }
 
 /// Gives each page that says what a known one said its ID, and each other one with an unknown ID

@@ -15,11 +15,16 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use self::record::Record;
+use super::checks::page_of;
 use super::finding::{FindingCode, MemoryFinding};
+use super::page::Page;
 use super::scope::Scope;
 use super::sidecar::{BadLine, FolderLock, MemoryFolder, finding_of, lines};
 use base::error::{Error, Result};
 use base::object::{Hash, Timestamp};
+
+/// What stands between the headings of an entry.
+pub(crate) const BETWEEN_HEADINGS: &str = " › ";
 
 /// Name of the journal in a memory folder.
 pub const JOURNAL_FILE: &str = "writeback-journal.jsonl";
@@ -64,7 +69,8 @@ pub struct Draft {
     pub file: String,
     /// The text.
     pub text: String,
-    /// The heading for the entry; `None`: the one that the text suggests.
+    /// The heading for the entry, behind those above it: `Backend › Build`. `None`: the one that the text
+    /// suggests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heading: Option<String>,
     /// Who asked for it.
@@ -459,6 +465,19 @@ impl Draft {
     pub fn entry(scope: Scope, text: impl Into<String>) -> Self {
         let file = scope.index_file().to_owned();
         Self { file, text: text.into(), heading: None, by: Author::Person, origin: None }
+    }
+
+    /// The headings for the entry, outermost first; empty: the one that the text suggests.
+    pub(crate) fn path(&self) -> Vec<String> {
+        let parts = self.heading.iter().flat_map(|heading| heading.split(BETWEEN_HEADINGS));
+        parts.map(str::to_owned).collect()
+    }
+
+    /// The page that it would be, below its headings.
+    pub(crate) fn page(&self, scope: Scope) -> Option<Page> {
+        let mut page = page_of(self.text.trim(), scope)?;
+        page.place.headings = self.path();
+        Some(page)
     }
 }
 

@@ -146,14 +146,6 @@ impl Page {
     pub fn folded_key(&self) -> Option<String> {
         Some(words(self.key.as_deref()?).join(" ")).filter(|key| !key.is_empty())
     }
-
-    /// The text after its key, folded for comparison; the whole text if it has no key.
-    pub fn folded_value(&self) -> String {
-        let all = words(&self.text);
-        let key = self.key.as_deref().map(words).unwrap_or_default();
-        let rest = all.strip_prefix(&key[..]).unwrap_or(&all);
-        rest.join(" ")
-    }
 }
 
 /// The words of a text, folded for comparison: lower case, letters and digits only.
@@ -165,4 +157,100 @@ pub fn words(text: &str) -> Vec<String> {
 pub(crate) fn each_word(text: &str) -> impl Iterator<Item = String> {
     let words = text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase)
+}
+
+/// The words of a heading, without the ending of a plural.
+pub(crate) fn heading_words(text: &str) -> Vec<String> {
+    let stem = |word: String| word.strip_suffix('s').map(str::to_owned).unwrap_or(word);
+    each_word(text).map(stem).collect()
+}
+
+/// The words and signs of a text: texts that have the same say the same. Blanks, emphasis, quotes,
+/// brackets, tags, dashes between words and what ends a part of a sentence are none. In lower case
+/// but for code, in which every sign counts.
+pub(crate) fn each_said(text: &str) -> impl Iterator<Item = String> {
+    let (mut at, mut is_code) = (0, false);
+    std::iter::from_fn(move || {
+        loop {
+            let (before, rest) = text.split_at(at);
+            let (before, sign) = (before.chars().next_back(), rest.chars().next()?);
+            if sign.is_alphanumeric() {
+                let end = rest.find(|char: char| !char.is_alphanumeric()).unwrap_or(rest.len());
+                at += end;
+                let word = &rest[..end];
+                return Some(if is_code { word.to_owned() } else { word.to_lowercase() });
+            }
+            if let Some(tag) = tag(rest).filter(|_| !is_code && is_blank(before)) {
+                at += tag.len();
+                continue;
+            }
+            at += sign.len_utf8();
+            is_code ^= sign == '`';
+            let next = text[at..].chars().next();
+            if sign != '`' && !sign.is_whitespace() && (is_code || says(before, sign, next)) {
+                return Some(sign.to_string());
+            }
+        }
+    })
+}
+
+fn is_blank(char: Option<char>) -> bool {
+    char.is_none_or(char::is_whitespace)
+}
+
+/// Whether a sign outside of code says something.
+fn says(before: Option<char>, sign: char, next: Option<char>) -> bool {
+    let is_word = |char: Option<char>| char.is_some_and(char::is_alphanumeric);
+    match sign {
+        '*' | '_' | '~' => is_word(before) && is_word(next),
+        '.' | ',' | ';' | ':' | '!' | '?' => is_word(next) || matches!(next, Some('=' | '/')),
+        '-' | '–' | '—' => !(is_blank(before) && is_blank(next)),
+        _ => !"\"'“”„‘’«»()[]…，；：。、\u{fe0f}".contains(sign),
+    }
+}
+
+/// The tag that a text begins with. A number is none, and neither is a colour: `#12`, `#ff0000`.
+pub(crate) fn tag(text: &str) -> Option<&str> {
+    let name = text.strip_prefix('#')?;
+    let is_part = |char: char| char.is_alphanumeric() || "_-/".contains(char);
+    let name = &name[..name.find(|char: char| !is_part(char)).unwrap_or(name.len())];
+    let is_colour =
+        matches!(name.len(), 3 | 4 | 6 | 8) && name.chars().all(|char| char.is_ascii_hexdigit());
+    let is_tag = name.contains(char::is_alphabetic) && !is_colour;
+    is_tag.then(|| &text[..=name.len()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signs_count_and_marks_do_not() {
+        let says_same = |one: &str, other: &str| each_said(one).eq(each_said(other));
+        for (one, other) in [
+            ("Package manager: pnpm", "**package manager** — \"PNPM\"."),
+            (
+                "Run `make`, then (if it is green) wait!",
+                "run `make` then if it is green wait #important",
+            ),
+            ("Use it: yes", "Use *it*: `yes`"),
+            ("超时：30", "超时: 30"),
+        ] {
+            assert!(says_same(one, other), "{one}");
+        }
+        for (one, other) in [
+            ("Language: C++", "Language: C#"),
+            ("CI on main: ✅", "CI on main: ❌"),
+            ("Offset: -1", "Offset: 1"),
+            ("while n < 5", "while n >= 5"),
+            ("n != 5", "n = 5"),
+            ("Branch: release/1.2", "Branch: release-1.2"),
+            ("Variable: `FOO`", "Variable: `foo`"),
+            ("Files: `a:`", "Files: `a`"),
+            ("Colour: #ff0000", "Colour: #00ff00"),
+            ("Issue: #12", "Issue: 12"),
+        ] {
+            assert!(!says_same(one, other), "{one}");
+        }
+    }
 }

@@ -287,7 +287,6 @@ mod tests {
         );
         assert_eq!(pages[1].cites[0].path, "build.md");
         assert_eq!(pages[2].cites[0].path, "src/store.rs");
-        assert_eq!(pages[2].folded_value(), "sqlite see src store rs 12");
     }
 
     #[test]

@@ -158,12 +158,12 @@ impl Memory {
         let (standing, beside): (Vec<Page>, Vec<Page>) =
             entries(&look).into_iter().partition(|page| page.place.scope == scope);
         let limits = CheckLimits::of(&look.settings);
-        let mut findings = check_entry(text.trim(), scope, &standing, &beside, limits);
-        let page = page_of(text.trim(), scope);
+        let draft = Draft { heading, ..Draft::entry(scope, text.trim()) };
+        let mut findings = check_entry(&draft, scope, &standing, &beside, limits);
+        let page = draft.page(scope);
         let missing = self.missing(page.iter(), Search::Project).into_iter();
         // It has no line yet.
         findings.extend(missing.map(|finding| MemoryFinding { line: None, ..finding }));
-        let draft = Draft { heading, ..Draft::entry(scope, text.trim()) };
         let rests_on = page.map(|page| self.resting(&page)).unwrap_or_default();
         Ok(Staging { scope, folder, draft, findings, rests_on, staged: Arc::clone(&self.staged) })
     }
@@ -270,7 +270,7 @@ impl Memory {
             for operation in journal.operations().filter(|one| !one.status.is_settled()) {
                 let (Draft { file, text, .. }, scope) = (&operation.draft, operation.scope);
                 if file == scope.index_file() {
-                    here.entries.extend(page_of(text, scope));
+                    here.entries.extend(operation.draft.page(scope));
                 } else {
                     here.topics.insert((scope, file.clone()), text.clone());
                 }

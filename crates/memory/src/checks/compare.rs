@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::page::{Page, words};
+use crate::page::{Page, each_said, heading_words, words};
 use crate::parse::without_marker;
 use base::object::quote;
 
@@ -44,6 +44,8 @@ const CLOSE: f64 = 0.8;
 #[derive(Debug)]
 pub(super) struct Compared<'a> {
     pub(super) page: &'a Page,
+    /// What it says, with what announces it.
+    said: Vec<String>,
     words: Vec<String>,
     /// Its key, if it has a subject.
     key: Option<String>,
@@ -52,23 +54,28 @@ pub(super) struct Compared<'a> {
 impl<'a> Compared<'a> {
     pub(super) fn new(page: &'a Page) -> Self {
         let key = page.folded_key().filter(|key| !GENERAL_KEYS.contains(&key.as_str()));
-        Self {
-            page,
-            words: words(&(page.announced(usize::MAX) + &without_marker(&page.text))),
-            key,
-        }
+        let text = without_marker(&page.text);
+        let said = each_said(&(page.announced(usize::MAX) + &text)).collect();
+        Self { page, said, words: words(&text), key }
     }
 
-    /// Whether it says the same, word for word.
+    /// Whether it says the same.
+    pub(super) fn says_same(&self, other: &Self) -> bool {
+        self.said == other.said
+    }
+
+    /// Whether it says the same below the same headings: of this one, those that it has to stand below.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        self.words == other.words
+        let (wanted, standing) = (&self.page.place.headings, &other.page.place.headings);
+        let mut pairs = wanted.iter().rev().zip(standing.iter().rev());
+        self.says_same(other)
+            && wanted.len() <= standing.len()
+            && pairs.all(|(one, other)| heading_words(one) == heading_words(other))
     }
 
     /// Whether it says something else about the same key.
     pub(super) fn contradicts(&self, other: &Self) -> bool {
-        self.key.is_some()
-            && self.key == other.key
-            && self.page.folded_value() != other.page.folded_value()
+        self.key.is_some() && self.key == other.key && !self.says_same(other)
     }
 
     /// Whether it has nearly the same words.

@@ -6,7 +6,7 @@ use super::compare::{Compared, shown};
 use super::hidden::hidden_in;
 use crate::finding::{FindingCode, MemoryFinding};
 use crate::load::unfinished_merge;
-use crate::page::{Page, words};
+use crate::page::{Page, each_said};
 use crate::parse::{parse, without_marker};
 use crate::scope::Scope;
 use base::markdown;
@@ -137,14 +137,15 @@ fn size(text: &str, limits: CheckLimits) -> Option<MemoryFinding> {
 /// Entries that duplicate or contradict an earlier one; each pair once, reported at the new entry.
 fn entries(pages: &[Page], is_new: impl Fn(&Page) -> bool) -> Vec<MemoryFinding> {
     let mut found = Vec::new();
-    let mut by_words: HashMap<Vec<String>, &Page> = HashMap::new();
+    let mut by_said: HashMap<(&[String], Vec<String>), &Page> = HashMap::new();
     let mut by_key: HashMap<String, Vec<Compared<'_>>> = HashMap::new();
     for page in pages {
-        let said = words(&without_marker(&page.text));
+        let said = page.announced(usize::MAX) + &without_marker(&page.text);
+        let said: Vec<String> = each_said(&said).collect();
         if said.is_empty() {
             continue;
         }
-        let first = by_words.entry(said).or_insert(page);
+        let first = by_said.entry((&page.place.headings, said)).or_insert(page);
         if !std::ptr::eq(*first, page) {
             found.extend(pair(page, first, &is_new, FindingCode::Duplicate));
             continue;

@@ -1,7 +1,7 @@
 //! Inserts a new entry into an index. Pure. The rest of the text stays byte for byte: line endings,
 //! a byte order mark, whether the last line ends with a line break.
 
-use crate::page::words;
+use crate::page::heading_words;
 use crate::parse::without_marker;
 use base::markdown::{self, Document, Heading, UnitKind};
 
@@ -33,38 +33,33 @@ pub(super) struct Inserted {
 
 /// Inserts an entry into an index, behind the last one below its heading.
 ///
-/// `heading`: the wanted heading. Otherwise the entry's key decides, the words before a colon or
-/// dash: a heading that says the same, or that of the kind that the key names, or `Notes`. A
-/// missing heading is added at the end.
-pub(super) fn insert(
-    text: &str,
-    heading: Option<&str>,
-    key: Option<&str>,
-    entry: &str,
-) -> Inserted {
+/// `path`: the wanted heading, behind those above it. If it is empty, the entry's key decides, the words
+/// before a colon or dash: a heading that says the same, or that of the kind that the key names, or
+/// `Notes`. Missing headings are added at the end of what stands below the others.
+pub(super) fn insert(text: &str, path: &[String], key: Option<&str>, entry: &str) -> Inserted {
     if let Some(rest) = text.strip_prefix(MARK) {
-        let inserted = insert(rest, heading, key, entry);
+        let inserted = insert(rest, path, key, entry);
         return Inserted { text: format!("{MARK}{}", inserted.text), ..inserted };
     }
     let document = markdown::parse(text);
-    let (wanted, found) = heading_for(&document, heading, key);
+    let (found, missing) = heading_for(&document, path, key);
     let lines: Vec<&str> = text.lines().collect();
     let (after, is_below_list) = match found {
-        Some(found) => end_of(&document, found, text, &lines),
-        None => {
-            (lines.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |at| at + 1), false)
+        Some(found) if missing.is_empty() => end_of(&document, found, text, &lines),
+        _ => {
+            let end = found.map_or(lines.len(), |found| found.last_line.min(lines.len()));
+            (lines[..end].iter().rposition(|line| !is_blank(line)).map_or(0, |at| at + 1), false)
         }
     };
     let marker = marker_in(&lines[..after]);
     let mut added: Vec<String> = Vec::new();
     let is_first = after == 0 || lines[..after].iter().all(|line| is_blank(line));
-    if found.is_none() {
-        if !is_first {
-            added.push(String::new());
-        }
-        added.extend([format!("## {wanted}"), String::new()]);
-    } else if !is_below_list {
+    if missing.is_empty() && !is_below_list || !missing.is_empty() && !is_first {
         added.push(String::new());
+    }
+    let levels = found.map_or(2, |found| usize::from(found.level) + 1)..;
+    for (name, level) in missing.iter().zip(levels) {
+        added.extend([format!("{} {name}", "#".repeat(level.min(6))), String::new()]);
     }
     let line = after + added.len() + 1;
     added.extend(item(marker, entry));
@@ -75,31 +70,42 @@ pub(super) fn insert(
     Inserted { text: with_lines(text, after, &added), line }
 }
 
-/// The heading for an entry according to its text and, if it exists, the heading as written.
+/// The innermost heading for an entry that is there, as written, and those below it that are missing.
 fn heading_for<'a>(
     document: &'a Document,
-    heading: Option<&str>,
+    path: &[String],
     key: Option<&str>,
-) -> (String, Option<&'a Heading>) {
-    let standing = |name: &str| {
-        let name = singular(name);
-        document.headings.iter().rfind(|one| !name.is_empty() && singular(&one.text) == name)
+) -> (Option<&'a Heading>, Vec<String>) {
+    // The outermost counts, and of several the last.
+    let standing = |name: &str, above: Option<usize>| {
+        let name = heading_words(name);
+        let is_it = |(_, one): &(usize, &Heading)| {
+            let is_below = above.is_none() || one.parent == above;
+            is_below && !name.is_empty() && heading_words(&one.text) == name
+        };
+        let found = document.headings.iter().enumerate().rev().filter(is_it);
+        found.min_by_key(|(_, one)| one.level).map(|(at, _)| at)
     };
+    if !path.is_empty() {
+        let known = path.iter().scan(None, |above, name| {
+            *above = Some(standing(name, *above)?);
+            *above
+        });
+        let known: Vec<usize> = known.collect();
+        let missing = path[known.len()..].iter();
+        let missing = missing.map(|name| name.split_whitespace().collect::<Vec<_>>().join(" "));
+        return (known.last().map(|at| &document.headings[*at]), missing.collect());
+    }
     let kind = key.and_then(|key| {
-        let key = singular(key);
+        let key = heading_words(key);
         KINDS.iter().find(|(kind, _)| key == [*kind]).map(|(_, heading)| *heading)
     });
-    if let Some(heading) = heading {
-        return (heading.split_whitespace().collect::<Vec<_>>().join(" "), standing(heading));
+    let wanted = kind.unwrap_or(NOTES);
+    let found = key.and_then(|key| standing(key, None)).or_else(|| standing(wanted, None));
+    match found {
+        Some(at) => (Some(&document.headings[at]), Vec::new()),
+        None => (None, vec![wanted.to_owned()]),
     }
-    let found = key.and_then(standing).or_else(|| standing(kind.unwrap_or(NOTES)));
-    (kind.unwrap_or(NOTES).to_owned(), found)
-}
-
-/// The words of a heading, without the ending of a plural.
-fn singular(text: &str) -> Vec<String> {
-    let stem = |word: String| word.strip_suffix('s').map(str::to_owned).unwrap_or(word);
-    words(text).into_iter().map(stem).collect()
 }
 
 /// The number of lines before the insertion point behind the last entry below a heading, and
@@ -188,7 +194,7 @@ mod tests {
 
     fn inserted(text: &str, entry: &str) -> String {
         let page = page_of(entry, Scope::Project).unwrap();
-        let inserted = insert(text, None, page.key.as_deref(), entry);
+        let inserted = insert(text, &[], page.key.as_deref(), entry);
         let line = inserted.text.lines().nth(inserted.line - 1).unwrap();
         assert!(
             line.contains(entry.lines().next().unwrap().trim_start_matches("- ")),
@@ -237,8 +243,31 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_goes_below_the_headings_above_its_own() {
+        let path = ["Backend", "Build"].map(str::to_owned);
+        for (text, expected) in [
+            ("", "## Backend\n\n### Build\n\n- a\n"),
+            (
+                "## Frontend\n\n### Build\n- x\n",
+                "## Frontend\n\n### Build\n- x\n\n## Backend\n\n### Build\n\n- a\n",
+            ),
+            (
+                "## Backend\n- x\n\n### Run\n- y\n\n## Other\n- z\n",
+                "## Backend\n- x\n\n### Run\n- y\n\n### Build\n\n- a\n\n## Other\n- z\n",
+            ),
+            (
+                "## Backend\n### Build\n- x\n\n## Other\n### Build\n",
+                "## Backend\n### Build\n- x\n- a\n\n## Other\n### Build\n",
+            ),
+        ] {
+            assert_eq!(insert(text, &path, None, "a").text, expected, "{text:?}");
+        }
+    }
+
+    #[test]
     fn a_heading_that_is_asked_for_is_used_or_made() {
-        let at = |text: &str| insert(text, Some("Release  process"), Some("CI"), "a").text;
+        let path = ["Release  process".to_owned()];
+        let at = |text: &str| insert(text, &path, Some("CI"), "a").text;
         assert_eq!(
             at("## release process\n- x\n\n## CI\n"),
             "## release process\n- x\n- a\n\n## CI\n"

@@ -3,7 +3,7 @@
 use super::FlushOutcome;
 use super::insert::insert;
 use super::standing::Standing;
-use crate::checks::{CheckLimits, check_entry, page_of, position_of, refuse_secret};
+use crate::checks::{CheckLimits, check_entry, position_of, refuse_secret};
 use crate::finding::{FindingCode, MemoryFinding};
 use crate::journal::{EntryStatus, Operation};
 use crate::page::Page;
@@ -60,7 +60,7 @@ pub(super) fn stand_in(text: &str, scope: Scope, file: &str, operations: &[&Oper
         if file != scope.index_file() {
             return text.trim() == wanted;
         }
-        page_of(wanted, scope).is_some_and(|page| position_of(&page, &entries).is_some())
+        operation.draft.page(scope).is_some_and(|page| position_of(&page, &entries).is_some())
     })
 }
 
@@ -68,39 +68,44 @@ impl Plan {
     fn add_entries(&mut self, scope: Scope, operations: &[&Operation], options: &FlushOptions) {
         let standing = self.text.clone();
         let mut entries = parse(scope, scope.index_file(), &standing);
+        let mut written = Vec::new();
         for operation in operations {
             let text = operation.draft.text.trim();
             let beside: Vec<Page> =
                 options.beside.iter().filter(|page| page.place.scope != scope).cloned().collect();
-            let findings = check_entry(text, scope, &entries, &beside, options.limits);
+            let findings = check_entry(&operation.draft, scope, &entries, &beside, options.limits);
             if findings.iter().any(|finding| is_refusal(finding.code, options.strict)) {
                 self.refused.push(refused(operation, findings));
                 continue;
             }
-            let Some(page) = page_of(text, scope) else {
+            let Some(mut page) = operation.draft.page(scope) else {
                 let words = "the text is not an entry: it has nothing but a heading or a comment";
                 let finding = MemoryFinding::new(FindingCode::Empty, words);
                 self.refused.push(refused(operation, vec![finding]));
                 continue;
             };
-            let heading = operation.draft.heading.as_deref();
-            let inserted = insert(&self.text, heading, page.key.as_deref(), text);
+            let path = std::mem::take(&mut page.place.headings);
+            let inserted = insert(&self.text, &path, page.key.as_deref(), text);
             let now = parse(scope, scope.index_file(), &inserted.text);
             // The text before may swallow the entry, and the entry may swallow the text behind.
-            let place = position_of(&page, &now).filter(|_| now.len() == entries.len() + 1);
-            if place.is_none() {
+            let is_it = |one: &&Page| {
+                one.place.line as usize == inserted.line
+                    && position_of(&page, std::slice::from_ref(*one)).is_some()
+            };
+            let place = now.iter().find(is_it).filter(|_| now.len() == entries.len() + 1);
+            let Some(place) = place.cloned() else {
                 let words = "it would be no entry there: a code block or a comment in the file, or in the text, has no end";
                 let finding = MemoryFinding::new(FindingCode::UnclosedBlock, words);
                 self.held.push(held(operation, vec![finding]));
                 continue;
-            }
+            };
+            written.push(place);
             self.text = inserted.text;
             entries = now;
             self.committed.push(committed(operation, findings));
         }
-        for outcome in &mut self.committed {
-            let page = page_of(&outcome.operation.draft.text, scope);
-            let place = page.and_then(|page| position_of(&page, &entries));
+        for (outcome, page) in self.committed.iter_mut().zip(&written) {
+            let place = position_of(page, &entries);
             outcome.line = place.map(|place| entries[place].place.line as usize);
         }
     }

@@ -34,6 +34,25 @@ fn nothing_is_made_before_something_is_staged() {
 }
 
 #[test]
+fn what_says_the_same_below_other_headings_is_no_duplicate() {
+    let desk = Desk::new();
+    for heading in ["Staging", "Production › Web", "production › web"] {
+        let draft = Draft::entry(Scope::Project, "Port: 8080");
+        let draft = Draft { heading: Some(heading.to_owned()), ..draft };
+        stage(&desk.memory(), vec![draft], false, NOW).unwrap();
+    }
+    desk.remember("port: 8080.");
+    let report = desk.flush();
+    let duplicate = |text: &str| (text.to_owned(), "DUPLICATE".to_owned());
+    assert_eq!(codes(&report), [duplicate("Port: 8080"), duplicate("port: 8080.")]);
+    assert_eq!(report.committed.iter().map(|one| one.line).collect::<Vec<_>>(), [Some(3), Some(9)]);
+    assert_eq!(
+        desk.text("MEMORY.md"),
+        "## Staging\n\n- Port: 8080\n\n## Production\n\n### Web\n\n- Port: 8080\n"
+    );
+}
+
+#[test]
 fn a_flush_writes_staged_entries_and_ignores_private_ones() {
     let desk = Desk::new();
     desk.remember("CI: green");
