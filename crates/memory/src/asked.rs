@@ -14,6 +14,8 @@ use context::tokens;
 
 /// Most entries of an answer.
 const MOST_HITS: usize = 5;
+/// Most places that say nearly the same as one entry of it.
+const MOST_ALIKE: usize = 3;
 /// Most tokens of one entry in it; of a longer one the lines that were found are shown.
 const MOST_TOKENS: u64 = 120;
 /// Least digits of an ID by which an entry is named.
@@ -87,6 +89,14 @@ impl Memory {
         let text = if let Some(page) = whole {
             self.injector.form(page, u32::MAX).trim_end().to_owned()
         } else {
+        let also = hit.alike.iter().filter_map(|place| match place {
+            RecallPlace::File { file, line, .. } => Some(format!("{}:{line}", quote::name(file))),
+            RecallPlace::Message { .. } => None,
+        });
+        let also: Vec<String> = also.take(MOST_ALIKE).collect();
+        if !also.is_empty() {
+            let _ = write!(head, " (also {})", also.join(", "));
+        }
             let lines = hit.lines.iter().map(|line| quote::line(line.text.trim()));
             lines.collect::<Vec<_>>().join("\n")
         };

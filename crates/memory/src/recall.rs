@@ -13,6 +13,7 @@ mod sessions;
 mod words;
 
 use files::looks;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use self::alike::Gathered;
@@ -206,13 +207,9 @@ impl Memory {
         };
         let mut problems = denied(options, &self.folders);
         problems.extend(unsearched(&warnings));
-        let Found { mut hits, mut is_answered } = self.recall.find(&expression, options);
-        if hits.iter().any(|hit| hit.page.is_some()) {
-            match known {
-                Some(known) => mark_stale(&mut hits, known),
-                None => mark_stale(&mut hits, &look.unwrap_or_else(|| self.look())),
-            }
-        }
+        let look = known.is_none().then(|| look.unwrap_or_else(|| self.look()));
+        let stale = known.or(look.as_ref()).map(|look| &look.stale);
+        let Found { mut hits, mut is_answered } = self.recall.find(&expression, options, stale);
         if options.sessions {
             let known = self.keeper.access.as_ref().map(StoreAccess::store);
             let (found, problem) = sessions::recall(store.or(known), &expression, options);
@@ -273,14 +270,6 @@ impl Memory {
     }
 }
 
-/// Says of the hits what became of the files that they cite.
-fn mark_stale(hits: &mut [RecallHit], look: &Look) {
-    for hit in hits {
-        let staleness = hit.page.as_ref().and_then(|page| look.staleness(page));
-        hit.stale = staleness.and_then(Staleness::worst).cloned();
-    }
-}
-
 /// Searches memory files, and keeps their words until the files change.
 #[derive(Debug, Default)]
 pub(super) struct Recall {
@@ -309,8 +298,13 @@ impl Recall {
         self.files = files;
     }
 
-    /// The hits in the indexed files.
-    fn find(&self, expression: &Expression, options: &RecallOptions) -> Found {
+    /// The hits in the indexed files. `stale`: what became of the files that pages cite.
+    fn find(
+        &self,
+        expression: &Expression,
+        options: &RecallOptions,
+        stale: Option<&BTreeMap<PageId, Staleness>>,
+    ) -> Found {
         let question = Question::new(&self.corpus, expression);
         let ranked = rank(&self.corpus, &question);
         let is_asked = |document: usize| {
@@ -322,15 +316,29 @@ impl Recall {
         passages.retain(|(at, _)| is_asked(of(*at)));
         let best = passages.iter().map(|(at, _)| *at);
         let is_answered = confidence::is_answered(&self.corpus, &question, best);
-        let hits = if options.by_file {
+        let mut hits: Vec<RecallHit> = if options.by_file {
             let documents = ranked.documents(&self.corpus, &question);
             let found = self.current_first(&documents, |at| at).into_iter();
             let asked = found.filter(|(at, _)| is_asked(*at)).take(options.limit);
             asked.map(|found| self.hit_of_file(found, &ranked, expression)).collect()
         } else {
-            let found = alike::gathered(&self.corpus, passages, options.limit).into_iter();
-            found.map(|found| self.hit_of_passage(&found, expression)).collect()
+            // A marked one must not hide one that is not.
+            let worst = |at: usize| {
+                let Passage { document, line, .. } = self.passages[at];
+                let page = self.page_at(document, line)?;
+                stale?.get(&page.id)?.worst()
+            };
+            let agree = |one: usize, other: usize| {
+                alike::agree(&self.passages[one], &self.passages[other])
+                    && worst(one) == worst(other)
+            };
+            let found = alike::gathered(&self.corpus, passages, options.limit, agree);
+            found.into_iter().map(|found| self.hit_of_passage(&found, expression)).collect()
         };
+        for hit in &mut hits {
+            let staleness = hit.page.as_ref().and_then(|page| stale?.get(page));
+            hit.stale = staleness.and_then(Staleness::worst).cloned();
+        }
         Found { hits, is_answered }
     }
 
@@ -374,10 +382,7 @@ impl Recall {
     }
 
     fn hit(&self, document: usize, line: u64, score: f64, lines: Vec<SnippetLine>) -> RecallHit {
-        let holds = |page: &&Page| {
-            (u64::from(page.place.line)..=u64::from(page.place.last_line)).contains(&line)
-        };
-        let page = self.files[document].pages.iter().find(holds).map(|page| page.id.clone());
+        let page = self.page_at(document, line).map(|page| page.id.clone());
         let place = self.place(document, line);
         RecallHit {
             place,
@@ -388,6 +393,13 @@ impl Recall {
             score,
             lines,
         }
+    }
+
+    fn page_at(&self, document: usize, line: u64) -> Option<&Page> {
+        let holds = |page: &&Page| {
+            (u64::from(page.place.line)..=u64::from(page.place.last_line)).contains(&line)
+        };
+        self.files[document].pages.iter().find(holds)
     }
 
     fn place(&self, document: usize, line: u64) -> RecallPlace {

@@ -155,6 +155,33 @@ fn entries_that_say_the_same_share_a_place() {
 }
 
 #[test]
+fn entries_that_say_different_things_are_hits_of_their_own() {
+    for [one, other] in [
+        ["We deploy on Fridays after lunch", "We never deploy on Fridays after lunch"],
+        [
+            "Timeout of the deploy in the gateway is 30 s",
+            "Timeout of the deploy in the gateway is 60 s",
+        ],
+        [
+            "How we deploy on all days of a week: by hand",
+            "How we deploy on all days of a week: never by hand",
+        ],
+        [
+            "The deploy on all days is `make ship` and more",
+            "The deploy on all days is `make it` and more",
+        ],
+    ] {
+        let folder = written(&[(GLOBAL, &format!("- {one}\n- {other}\n"))]);
+        let found = recall(&folder, "deploy");
+        assert_eq!(found.hits.len(), 2, "{one}");
+    }
+    let announced = "Never do this:\n- deploy on Fridays\n\nAlways do this:\n- deploy on Fridays\n";
+    assert_eq!(recall(&written(&[(GLOBAL, announced)]), "deploy on fridays").hits.len(), 2);
+    let same = "- deploy on Fridays after lunch\n- Deploy on Fridays, after **lunch** #team\n";
+    assert_eq!(recall(&written(&[(GLOBAL, same)]), "deploy").hits.len(), 1);
+}
+
+#[test]
 fn what_only_shares_a_word_is_weak() {
     let text = "- Deploys happen on Tuesdays, by Anna\n- Node: 22.19 or later\n- Build: `npm run build`\n- Tests: `npm test`\n";
     let folder = written(&[(GLOBAL, text)]);
