@@ -41,21 +41,26 @@ impl Memory {
         let options = RecallOptions { limit: 2 * MOST_HITS, ..RecallOptions::default() };
         let look = self.look();
         let answer = self.recall_at(question, &options, None, Some(&look));
-        let shown: Vec<String> = answer
-            .hits
-            .iter()
-            .filter_map(|hit| self.shown_hit(hit, &look))
-            .take(if answer.reason == RecallReason::Weak { 3 } else { MOST_HITS })
-            .collect();
+        let may_have = answer.hits.iter().filter_map(|hit| self.shown_hit(hit, &look));
+        let mut shown: Vec<String> = may_have.collect();
+        let withheld = answer.hits.len() - shown.len();
+        shown.truncate(if answer.reason == RecallReason::Weak { 3 } else { MOST_HITS });
         let mut said = match answer.reason {
-            RecallReason::Ok => String::new(),
+            RecallReason::Ok if !shown.is_empty() => String::new(),
             RecallReason::Weak if !shown.is_empty() => {
                 "Memory hardly answers that; the nearest:\n".to_owned()
             }
             RecallReason::Malformed => "Memory needs words to look for.".to_owned(),
+            RecallReason::Denied | RecallReason::Unavailable | RecallReason::BackendError => {
+                "Memory could not be searched for that.".to_owned()
+            }
+            _ if withheld > 0 => "Memory may not show what it holds of that.".to_owned(),
             _ => "Memory holds nothing of that.".to_owned(),
         };
         said.push_str(&shown.join("\n"));
+        if withheld > 0 {
+            let _ = write!(said, "\nWithheld, since they look like they hold a secret: {withheld}");
+        }
         for problem in answer.problems.iter().filter(|one| one.reason > RecallReason::Malformed) {
             let _ = write!(said, "\nNot searched: {}", quote::line(&problem.message));
         }
@@ -84,11 +89,6 @@ impl Memory {
         if *is_archived {
             head.push_str(" (archived)");
         }
-        let mark = page.and_then(|page| look.stale_words(page)).map(stale_mark).unwrap_or_default();
-        let whole = page.filter(|page| tokens::count(&page.text) <= MOST_TOKENS);
-        let text = if let Some(page) = whole {
-            self.injector.form(page, u32::MAX).trim_end().to_owned()
-        } else {
         let also = hit.alike.iter().filter_map(|place| match place {
             RecallPlace::File { file, line, .. } => Some(format!("{}:{line}", quote::name(file))),
             RecallPlace::Message { .. } => None,
@@ -97,6 +97,11 @@ impl Memory {
         if !also.is_empty() {
             let _ = write!(head, " (also {})", also.join(", "));
         }
+        let mark = page.and_then(|page| look.stale_words(page)).map(stale_mark).unwrap_or_default();
+        let whole = page.filter(|page| tokens::count(&page.text) <= MOST_TOKENS);
+        let text = if let Some(page) = whole {
+            self.injector.form(page, u32::MAX).trim_end().to_owned()
+        } else {
             let lines = hit.lines.iter().map(|line| quote::line(line.text.trim()));
             lines.collect::<Vec<_>>().join("\n")
         };

@@ -18,7 +18,7 @@ fn prompted(mut memory: Memory) -> Memory {
 #[test]
 fn the_model_finds_what_its_prompt_lacks() {
     let repository = Repository::new();
-    let many = (0..400).map(|at| format!("- Fact {at}: of no use to anybody\n"));
+    let many = (0..400).map(|at| format!("- It is of no use to anybody{}\n", "!".repeat(at % 3)));
     let many = many.collect::<Vec<_>>().concat();
     repository.write(MEMORY, format!("{many}- Deploying: `make ship` on \u{1b}[31mFridays\n"));
     repository.write(".pi/memory/archive/old.md", "# Old\n\nDeploying took two days in 2019.\n");
@@ -35,7 +35,39 @@ fn the_model_finds_what_its_prompt_lacks() {
     assert_eq!(memory.asked("").unwrap(), "Memory needs words to look for.");
     let weak = memory.asked("who is of use for the rockets of Neptune").unwrap();
     assert!(weak.starts_with("Memory hardly answers that; the nearest:\n"), "{weak}");
-    assert_eq!(weak.matches("MEMORY.md").count(), 1, "what says the same stands once: {weak}");
+    assert_eq!(weak.matches("\n- ").count(), 1, "what says the same stands once: {weak}");
+}
+
+#[test]
+fn an_item_is_told_with_what_announces_its_list() {
+    let repository = Repository::new();
+    let text = "## Git\n\nNever, whatever the reason:\n\n- push to main\n- force-push\n";
+    repository.write(MEMORY, text);
+    let mut memory = prompted(repository.memory());
+    let answer = memory.asked("may I push to main").unwrap();
+    assert!(answer.contains("\nNever, whatever the reason:\n- push to main"), "{answer}");
+    let found = memory.recall("push to main", &memory::RecallOptions::default(), None);
+    let lines: Vec<_> = found.hits[0].lines.iter().map(|line| (line.line, &*line.text)).collect();
+    assert_eq!(lines, [(3, "Never, whatever the reason:"), (5, "- push to main")]);
+}
+
+#[test]
+fn an_answer_says_why_it_shows_nothing() {
+    let repository = Repository::new();
+    let secret = format!("- Grafana: open with {SECRET}\n- Kibana: on port 5601\n");
+    repository.write(MEMORY, &secret);
+    let answer = |question: &str| prompted(repository.memory()).asked(question).unwrap();
+    let withheld = "Withheld, since they look like they hold a secret: 1";
+    assert_eq!(answer("open"), format!("Memory may not show what it holds of that.\n{withheld}"));
+    let port = answer("open port");
+    assert!(port.contains("5601") && port.ends_with(withheld), "{port}");
+    repository.write(".pi/memory/ops.md", b"# Ops\n\nDeploy: caf\xe9\n");
+    let unread = answer("caf");
+    assert!(
+        unread.starts_with("Memory could not be searched for that.\nNot searched: ")
+            && unread.contains("ops.md"),
+        "{unread}"
+    );
 }
 
 #[test]
