@@ -13,9 +13,9 @@ use serde::Serialize;
 
 use self::places::{PRIVATE_NOTES, PROJECT_NOTES, claude_folder, claude_memory};
 use self::rules::rules_of;
-use super::checks::{LONG_ENTRY_CHARS, page_of, position_of, refuse_secret};
+use super::checks::{LONG_ENTRY_CHARS, position_of, refuse_secret};
 use super::finding::{FindingCode, MemoryFinding};
-use super::journal::{Author, Draft, MAX_OPERATION_BYTES};
+use super::journal::{Author, BETWEEN_HEADINGS, Draft, MAX_OPERATION_BYTES};
 use super::kind::is_step;
 use super::page::Page;
 use super::parse::{parse, without_marker};
@@ -267,7 +267,7 @@ fn judge(plan: &mut ImportPlan, here: &Here) {
                 let reason = format!("what it leads to, `{}`, is not taken", link.target);
                 Verdict::Refused { reason }
             }
-            None => unfit(text).unwrap_or_else(|| judge_entry(item.scope, text, &mut entries)),
+            None => unfit(text).unwrap_or_else(|| judge_entry(item, &mut entries)),
         };
     }
 }
@@ -288,8 +288,8 @@ fn unfit(text: &str) -> Option<Verdict> {
     Some(Verdict::Refused { reason })
 }
 
-fn judge_entry(scope: Scope, text: &str, entries: &mut Vec<Page>) -> Verdict {
-    let Some(page) = page_of(text, scope) else {
+fn judge_entry(item: &ImportItem, entries: &mut Vec<Page>) -> Verdict {
+    let Some(page) = item.draft.page(item.scope) else {
         return Verdict::Refused { reason: "it has no words".to_owned() };
     };
     if position_of(&page, entries).is_some() {
@@ -332,7 +332,9 @@ fn entries(text: &str, origin: &str) -> Vec<Draft> {
         let keeps_marker = is_step || page.lead_in.is_some();
         let text =
             if keeps_marker { page.text.trim().to_owned() } else { without_marker(&page.text) };
-        let heading = page.place.headings.last().filter(|one| !titles.contains(one)).cloned();
+        let path: Vec<_> =
+            page.place.headings.iter().filter(|one| !titles.contains(one)).cloned().collect();
+        let heading = Some(path.join(BETWEEN_HEADINGS)).filter(|path| !path.is_empty());
         let last = drafts.last_mut().filter(|last| last.heading == heading);
         match last {
             Some(last) if is_code(&text) && !last.text.starts_with('@') => {
@@ -342,7 +344,7 @@ fn entries(text: &str, origin: &str) -> Vec<Draft> {
                 last.text = format!("{}\n{text}", last.text);
             }
             _ => {
-                let name = heading.as_deref().unwrap_or("Steps");
+                let name = path.last().map_or("Steps", String::as_str);
                 let is_bare = is_step && page.lead_in.is_none();
                 let text = if is_bare { format!("{name}:\n{text}") } else { announced + &text };
                 drafts.push(entry(text, heading, format!("{origin}:{}", page.place.line)));

@@ -158,6 +158,28 @@ fn a_list_is_imported_with_its_lead_in() {
 }
 
 #[test]
+fn an_import_keeps_the_headings_above_an_entry() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("notes.md");
+    let part = |name: &str| format!("## {name}\n\n### Build\n\n- Needs VPN: yes\n1. make\n\n");
+    fs::write(&file, format!("# P\n\n{}{}", part("Front"), part("Back"))).unwrap();
+    let from = ImportFrom::Path(file);
+    let has = here("## Back\n### Build\n- needs VPN: yes\n\n## Build\n- Needs VPN: yes\n");
+    let plan = plan(&from, None, &ImportPlaces::default(), &has);
+    assert_eq!(
+        texts(&plan),
+        [
+            (Some("Front › Build"), "Needs VPN: yes"),
+            (Some("Front › Build"), "Build:\n1. make"),
+            (Some("Back › Build"), "Needs VPN: yes"),
+            (Some("Back › Build"), "Build:\n1. make"),
+        ]
+    );
+    let taken = plan.items.iter().map(|item| item.verdict == Verdict::Take);
+    assert_eq!(taken.collect::<Vec<_>>(), [true, true, false, true]);
+}
+
+#[test]
 fn rules_of_cursor_and_of_agents_are_imported_as_rules() {
     let folder = tempfile::tempdir().unwrap();
     let rules = folder.path().join(".cursor/rules");
