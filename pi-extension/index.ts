@@ -98,7 +98,11 @@ function wire(on: ExtensionAPI["on"], pi: ExtensionAPI, life: SessionLife, memor
   on("session_before_compact", (event, ctx) =>
     life.current === undefined ? undefined : answerCompaction(pi, life.current, event, ctx),
   );
-  on("session_tree", (_event, ctx) => listRewritten(life, ctx));
+  on("session_before_tree", () => life.leavePlace());
+  on("session_tree", (_event, ctx) => {
+    life.reachPlace();
+    listRewritten(life, ctx);
+  });
   on("session_compact", async (_event, ctx) => {
     listRewritten(life, ctx);
     // Nobody waits for it.

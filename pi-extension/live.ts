@@ -347,8 +347,10 @@ function newest(ctx: ExtensionContext, key: "on" | "captured" | keyof typeof cho
   return entry === undefined ? undefined : data(entry)?.[key];
 }
 
-/** Offers the model the tools of these names, or no longer. */
-export function offerTools(pi: ExtensionAPI, names: readonly string[], on: boolean): void {
-  const others = pi.getActiveTools().filter((name) => !names.includes(name));
-  pi.setActiveTools(on ? [...others, ...names] : others);
+/** Offers the model of the tools of these `names` those that are `offered`, and no others of them. */
+export function offerTools(pi: ExtensionAPI, names: readonly string[], offered: readonly string[]): void {
+  const active = pi.getActiveTools();
+  if (names.some((name) => active.includes(name) !== offered.includes(name))) {
+    pi.setActiveTools([...active.filter((name) => !names.includes(name)), ...offered]);
+  }
 }

@@ -70,6 +70,8 @@ export class SessionLife {
   #turn: Promise<void> = Promise.resolve();
   #keyAttempted: string | undefined;
   #toolNames: string[] = [];
+  /** Those of them that the model was offered when the person left a place in Pi's tree. */
+  #offered: string[] = [];
   /** Undefined until somebody asks for it. */
   #inspector: Inspector | undefined;
   /** Whether `--no-context` counts still: `/context on` overrides it. */
@@ -129,7 +131,7 @@ export class SessionLife {
       await this.#inspector?.end();
       await this.#close(ctx);
       this.#keyAttempted = sessionKey(ctx);
-      offerTools(this.#pi, this.#toolNames, false);
+      offerTools(this.#pi, this.#toolNames, []);
       remember(this.#pi, { on: false });
       this.#showOff(ctx, switchedOff);
     });
@@ -149,7 +151,7 @@ export class SessionLife {
       await this.#open(ctx);
       await this.#offer(ctx);
       if (this.#current !== undefined) {
-        offerTools(this.#pi, this.#toolNames, true);
+        offerTools(this.#pi, this.#toolNames, this.#toolNames);
       }
     });
   }
@@ -157,6 +159,17 @@ export class SessionLife {
   /** Offers our tools to the model, under names that no other extension has. */
   offer(ctx: ExtensionContext): Promise<void> {
     return this.#inTurn(() => this.#offer(ctx));
+  }
+
+  /** The person leaves a place in Pi's tree. */
+  leavePlace(): void {
+    const active = this.#pi.getActiveTools();
+    this.#offered = this.#toolNames.filter((name) => active.includes(name));
+  }
+
+  /** The person came to another place there, and Pi offers the tools again that were offered there: whether ours are does not change. */
+  reachPlace(): void {
+    offerTools(this.#pi, this.#toolNames, this.#offered);
   }
 
   async #offer(ctx: ExtensionContext): Promise<void> {
@@ -201,7 +214,7 @@ export class SessionLife {
       offerTools(
         this.#pi,
         ended.filter((name) => !taken.includes(name)),
-        false,
+        [],
       );
     }
     const isNew = before.length === 0 || ended.length > 0;

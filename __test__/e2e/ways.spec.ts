@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { runPi, runPiJson, type Sandbox, startPiRpc } from "../../scripts/lib/pi.js";
 import { isEverything } from "../../scripts/lib/tiers.js";
+import { contextToolNames, extension } from "./support.ts";
 import {
   collapsing,
   expectAllFaithful,
@@ -12,6 +13,7 @@ import {
   obedient,
   paired,
   standing,
+  startWire,
   wires,
   withAndWithout,
 } from "./wires.ts";
@@ -130,6 +132,32 @@ async function workBeside(sandbox: Sandbox, args: string[]): Promise<void> {
   await end(one);
   await end(beside);
 }
+
+/** Runs a command of ours, to its notice. */
+async function command(pi: Pi, text: string): Promise<void> {
+  const told = pi.waitFor((record) => record.method === "notify");
+  await pi.send({ type: "prompt", message: text });
+  await told;
+}
+
+test("back and forth our tools are offered where it is on", { timeout }, async () => {
+  const { bodies, sandbox } = await startWire("openai", obedient(), { files });
+  const pi = startPiRpc(sandbox, ["-e", extension, ...loaded(sandbox, "moves", moves)]);
+  const offered = async (name: string) => {
+    await pi.prompt(`do [${name}]`);
+    const text = JSON.stringify(bodies().at(-1));
+    return contextToolNames.filter((tool) => text.includes(`"name":"${tool}"`));
+  };
+  expect(await offered("on")).toEqual(contextToolNames);
+  await command(pi, "/context off");
+  expect(await offered("off")).toEqual([]);
+  await move(pi, "/jump Did on.");
+  expect(await offered("back")).toEqual([]);
+  await command(pi, "/context on");
+  await move(pi, "/jump Did off.");
+  expect(await offered("again")).toEqual(contextToolNames);
+  await end(pi);
+});
 
 /** Whether everything stays in the window, or leaves as soon as it may. */
 const settings = [
