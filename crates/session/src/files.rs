@@ -343,12 +343,17 @@ impl FileVersions {
         }
     }
 
+    /// The version of a file that a tool call made.
+    pub(super) fn made(&self, file: &ObjectId, toolcall: &ObjectId) -> Option<&Hash> {
+        self.by_id.get(file)?.made.get(toolcall)
+    }
+
     /// Where the lines that a tool call wrote into a file are in the latest version, in order;
     /// empty if the file was new, or if they are gone or not known.
     pub fn lines_written(&self, file: &ObjectId, toolcall: &ObjectId) -> Vec<LineRange> {
         let written = || {
+            let version = self.made(file, toolcall)?;
             let known = self.by_id.get(file)?;
-            let version = known.made.get(toolcall)?;
             let (_, moved) = known.all.iter().rfind(|(each, _)| each == version)?;
             Some(self.lines_now(file, version, &moved.as_ref()?.written()))
         };

@@ -470,7 +470,7 @@ impl Session {
     fn rewrite(&mut self, how: Rewrite, chat_len: u64, window: &[(u64, u64)]) {
         let window: Vec<u64> = window.iter().flat_map(|(first, last)| *first..=*last).collect();
         let told = self.told_files();
-        let left_behind = self.files_from(chat_len);
+        let left_behind = self.files_leaving(&window);
         self.request_cut(how, chat_len, &window);
         if how == Rewrite::Passing {
             let stays: HashSet<u64> = window.iter().copied().collect();

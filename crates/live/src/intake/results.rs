@@ -19,7 +19,7 @@ use context::log_layout::{Texts, headed_lines};
 use context::output_class::output_class;
 use session::{
     Activation, Cause, Effect, Event, LineRange, MessageKind, RequestKey, ResultFact, ShownResult,
-    Shows, VOLATILE_CHANGES, is_own_tool,
+    Shows, Subject, VOLATILE_CHANGES, is_own_tool,
 };
 use source::ShownFile;
 
@@ -63,7 +63,8 @@ impl Ingest<'_> {
             return Ok(Ingested { fact, from, call: pending, version: None, shown: None });
         }
         fact.foreign = is_own_tool(&call.tool);
-        let (shows, slice) = self.shown(call, message)?;
+        let read = self.read_before(&pending, message, at)?;
+        let (shows, slice) = self.shown(call, message, read.as_deref())?;
         fact.shows = shows;
         fact.ends_line = fact.ends_line && self.shows_end(&fact.shows)?;
         let known = self.shown_before(call, message, at);
@@ -168,6 +169,7 @@ impl Ingest<'_> {
         &mut self,
         call: &HostToolCall,
         message: &HostMessage,
+        before: Option<&[(ObjectId, Hash)]>,
     ) -> Result<(Shows, Option<ContentFrom>)> {
         let own = (Shows::Own, None);
         // Text next to an image is about the image.
@@ -177,12 +179,13 @@ impl Ingest<'_> {
         }
         let asked = Call::new(&call.tool, &call.args);
         if let Some(shown) = self.workspace.shown_by(asked, &message.text()) {
-            return Ok(self.shell_read(call, message, &shown)?.unwrap_or(own));
+            return Ok(self.shell_read(call, message, &shown, before)?.unwrap_or(own));
         }
         let Ok(touched) = self.workspace.disk.touched(asked) else { return Ok(own) };
         let mut found = Vec::with_capacity(touched.len());
         for (cause, path) in touched {
-            if let Some((file, versions)) = self.touched_versions(call, message, cause, &path)? {
+            let versions = self.touched_versions(call, message, (cause, &path), before)?;
+            if let Some((file, versions)) = versions {
                 found.push((cause, file, versions));
             }
         }
@@ -208,6 +211,7 @@ impl Ingest<'_> {
         call: &HostToolCall,
         message: &HostMessage,
         shown: &ShownFile,
+        before: Option<&[(ObjectId, Hash)]>,
     ) -> Result<Option<(Shows, Option<ContentFrom>)>> {
         let output = message.text();
         let location = self.workspace.disk.location(&shown.path);
@@ -217,14 +221,15 @@ impl Ingest<'_> {
             Effect::Read(read, version) if *read == file => Some(version.clone()),
             _ => None,
         };
-        let versions: Vec<Hash> = state.effects(&call.id).filter_map(read).collect();
+        let known = state.effects(&call.id).filter_map(read);
+        let versions: Vec<Hash> = known.chain(of_file(before, &file)).collect();
         for version in &versions {
             let Ok(text) = self.journal.text(&file, version) else { continue };
             if let Some(slice) = shown.slice(&text, &output) {
                 return self.lines_of(file, version.clone(), &slice).map(Some);
             }
         }
-        if !versions.is_empty() || message.withheld.is_some() {
+        if !versions.is_empty() || before.is_some() || message.withheld.is_some() {
             return Ok(None);
         }
         let (workspace, journal) = (&mut *self.workspace, &mut *self.journal);
@@ -248,21 +253,22 @@ impl Ingest<'_> {
     }
 
     /// The file that a call read or changed and, where it read, the versions: as recorded when it
-    /// ran, else what is on disk now.
+    /// ran or came in before, else what is on disk now.
     fn touched_versions(
         &mut self,
         call: &HostToolCall,
         message: &HostMessage,
-        cause: Cause,
-        path: &Path,
+        (cause, path): (Cause, &Path),
+        before: Option<&[(ObjectId, Hash)]>,
     ) -> Result<Option<(ObjectId, Vec<Hash>)>> {
         let location = self.workspace.disk.location(path);
         let state = self.journal.state();
         // A file that was read and then moved, before its lines came in, is known as what it is
         // now.
         let file = state.files().current(&location.id()?).clone();
-        let mut noted = false;
-        let mut versions = Vec::new();
+        let mut versions: Vec<Hash> = of_file(before, &file).collect();
+        let has_text = matches!(state.subject(&file), Some(Subject::File { lines: Some(_), .. }));
+        let mut noted = !versions.is_empty() || (before.is_some() && has_text);
         for effect in state.effects(&call.id) {
             match effect {
                 Effect::Read(read, version) if *read == file && !cause.by_model() => {
@@ -291,6 +297,31 @@ impl Ingest<'_> {
         Ok(indexed.map(|(file, version)| (file, vec![version])))
     }
 
+    /// The text of files that a result showed when it came in before, on a branch to which the person
+    /// went back; `None` if it is new. It is no new sight of them.
+    fn read_before(
+        &self,
+        pending: &PendingCall,
+        message: &HostMessage,
+        at: u64,
+    ) -> Result<Option<Vec<(ObjectId, Hash)>>> {
+        let call = &pending.call;
+        let state = self.journal.state();
+        if pending.closed_at.is_some() || state.subject(&ObjectId::new(&*call.id)).is_none() {
+            return Ok(None);
+        }
+        let id = self.toolcall_id(call, message.key.timestamp, &mut self.fields_of(call, at))?;
+        Ok(match state.subject(&id) {
+            Some(Subject::Toolcall { ok: true, shows, .. }) => Some(match shows {
+                Some(Shows::File { object, version, .. }) => {
+                    vec![(object.clone(), version.clone())]
+                }
+                _ => Vec::new(),
+            }),
+            _ => None,
+        })
+    }
+
     /// Unanswered calls get an object that says so: status `fail`, null content. A result that
     /// comes later is its next version.
     pub(super) fn close_unanswered(&mut self) -> Result<()> {
@@ -305,4 +336,10 @@ impl Ingest<'_> {
         self.intake.pending = pending;
         Ok(())
     }
+}
+
+/// The versions among these that are a file's.
+fn of_file(before: Option<&[(ObjectId, Hash)]>, file: &ObjectId) -> impl Iterator<Item = Hash> {
+    let known = before.into_iter().flatten().filter(move |(read, _)| read == file);
+    known.map(|(_, version)| version.clone())
 }

@@ -60,14 +60,10 @@ impl Ingest<'_> {
         message: &HostMessage,
         (at, time): (u64, Option<i64>),
     ) -> Result<(ObjectId, Hash)> {
-        let mut fields = Map::new();
-        fields.insert("tool".into(), json!(call.tool));
-        fields.insert("args".into(), call.args.clone());
+        let mut fields = self.fields_of(call, at);
         fields.insert("args_display".into(), json!(args_display(&call.args)));
         fields.extend(title.map(|title| ("title".to_owned(), json!(title))));
         fields.insert("status".into(), json!(if fact.ok { "ok" } else { "fail" }));
-        fields.insert("chat_ref".into(), json!(self.journal.chat_id()));
-        fields.insert("position".into(), json!(at));
         let files = self.workspace.file_refs(&call.id, &fact.shows);
         if !files.is_empty() {
             fields.insert("file_refs".into(), Value::Array(files));
@@ -107,6 +103,18 @@ impl Ingest<'_> {
         Ok((id, version))
     }
 
+    /// The fields by which a call is known.
+    pub(super) fn fields_of(&self, call: &HostToolCall, at: u64) -> Map<String, Value> {
+        let chat = self.journal.chat_id();
+        let fields = [
+            ("tool", json!(call.tool)),
+            ("args", call.args.clone()),
+            ("chat_ref", json!(chat)),
+            ("position", json!(at)),
+        ];
+        fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
     fn stage_toolcall(&mut self, id: &ObjectId, payload: Payload) -> Result<Hash> {
         let version = payload.content_hash(None)?;
         if let Some(text) = &payload.content {
@@ -121,7 +129,7 @@ impl Ingest<'_> {
     /// The provider's call ID, unless another call has it: other chat, position, tool or arguments,
     /// anywhere in the store. Local servers repeat `call_0`. Then a UUIDv7, with the provider's ID
     /// as a field.
-    fn toolcall_id(
+    pub(super) fn toolcall_id(
         &self,
         call: &HostToolCall,
         time: Option<i64>,

@@ -277,12 +277,14 @@ fn again_note(journal: &Journal, file: &ObjectId, moved: &ObjectId) -> Option<St
     Some(forms::again_line((handle, &path), (now, &place)))
 }
 
-/// The version of a file that stands though it is not the present one.
+/// The version of a file that stands though it is not the present one, unless what the model did
+/// since stands too.
 fn as_it_stands(state: &Session, file: &ObjectId) -> Option<Announced> {
     let now = state.version(file)?;
     let glimpse = || state.glimpse_of(file).map(|_| now.clone());
-    let version = state.outdated(file).map(|showing| showing.version.clone()).or_else(glimpse)?;
-    Some(Announced { version, path: None })
+    let outdated = state.outdated(file).map(|showing| &showing.version);
+    let version = outdated.filter(|version| !state.made_since(file, version)).cloned();
+    Some(Announced { version: version.or_else(glimpse)?, path: None })
 }
 
 /// Whether the model saw the whole present text of a file after it was last told of it.

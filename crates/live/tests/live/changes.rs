@@ -148,6 +148,96 @@ fn a_branch_is_told_what_happened_on_the_one_that_was_left() {
     }
 }
 
+/// The newest note on a change.
+fn newest_note(host: &Host) -> String {
+    let shown = host.shown();
+    let (_, note) = shown.rsplit_once(" changed on disk after ").expect("a note");
+    note.lines()
+        .filter(|line| line.starts_with(['(', 't', '+', '-']))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[test]
+fn a_branch_visited_before_is_told_what_changed_since() {
+    for is_edit in [true, false] {
+        let mut host = reader("a.rs", TEXT);
+        host.rewrites = true;
+        host.say("done");
+        let first = host.messages.clone();
+        host.user("one");
+        if is_edit {
+            host.edit("a.rs", "fn two", "fn zwei");
+        } else {
+            host.write_file("a.rs", &TEXT.replace("fn two", "fn zwei"));
+        }
+        host.read("a.rs", None, None);
+        host.send();
+        host.say("done");
+        let second = host.messages.clone();
+        host.messages = first.clone();
+        host.user("another");
+        host.edit("a.rs", "fn three", "fn drei");
+        host.send();
+        host.say("done");
+        host.messages = second;
+        host.user("back");
+        host.send();
+        let note = newest_note(&host);
+        assert!(note.ends_with("(+1 -1):\n-fn three() {}\n+fn drei() {}"), "{note}");
+        host.messages = first;
+        host.user("once more");
+        host.send();
+        let both = "-fn two() {}\n-fn three() {}\n+fn zwei() {}\n+fn drei() {}";
+        let note = newest_note(&host);
+        assert!(note.ends_with(&format!("(+2 -2):\n{both}")), "{note}");
+        host.tool("bash", &json!({ "command": "true" }), "");
+        host.send();
+        assert_eq!(notes(&host), 1, "{}", host.shown());
+    }
+}
+
+#[test]
+fn a_branch_with_all_that_the_model_did_is_told_nothing() {
+    let mut host = reader("a.rs", TEXT);
+    host.rewrites = true;
+    host.say("done");
+    let first = host.messages.clone();
+    host.user("one");
+    host.edit("a.rs", "fn two", "fn zwei");
+    host.send();
+    host.say("done");
+    let second = host.messages.clone();
+    host.messages = first;
+    host.user("another");
+    host.send();
+    assert_eq!(notes(&host), 1, "{}", host.shown());
+    host.messages = second;
+    host.user("back");
+    host.send();
+    assert_eq!(notes(&host), 0, "{}", host.shown());
+}
+
+#[test]
+fn what_stood_before_a_compaction_is_told_what_changed_since() {
+    let mut host = reader("a.rs", TEXT);
+    host.rewrites = true;
+    host.say("done");
+    let before = host.messages.clone();
+    host.messages.clear();
+    host.push(json!({ "role": "compactionSummary", "summary": "so far", "tokensBefore": 9 }));
+    host.user("go on");
+    host.write_file("a.rs", &TEXT.replace("fn two", "fn zwei"));
+    host.read("a.rs", None, None);
+    host.send();
+    host.say("done");
+    host.messages = before;
+    host.user("another way");
+    host.send();
+    let note = newest_note(&host);
+    assert!(note.ends_with("(+1 -1):\n-fn two() {}\n+fn zwei() {}"), "{note}");
+}
+
 #[test]
 fn a_failed_edit_shows_the_change_and_the_current_text_once() {
     let mut host = reader("a.rs", TEXT);

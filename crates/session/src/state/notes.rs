@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Session;
 use crate::event::NotedText;
 use crate::index::Subject;
-use crate::message::Shows;
+use crate::message::{MessageKind, Shows};
 use crate::showings::Showing;
-use base::object::ObjectId;
+use base::object::{Hash, ObjectId};
 
 /// A note in a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,34 +169,50 @@ impl Session {
         self.notes.left.extend(left);
     }
 
-    /// The files that messages from a position on show, change or tell of.
-    pub(super) fn files_from(&self, first: u64) -> BTreeSet<ObjectId> {
-        let results = (first..self.chat.len()).filter_map(|at| self.result(at));
-        let shown = results.filter_map(|fact| match &fact.shows {
-            Shows::File { object, .. } | Shows::Change { object } => Some(object),
-            Shows::Activated { object, .. } => Some(object).filter(|file| self.is_file(file)),
-            Shows::Own => None,
-        });
-        let notes = self.notes.by_place.range(first..).flat_map(|(_, notes)| notes);
-        shown.chain(notes.flat_map(|note| &note.about)).cloned().collect()
+    /// The files of which the newest message that shows, changes or tells of them is not in a window
+    /// that takes the place of this one.
+    pub(super) fn files_leaving(&self, window: &[u64]) -> Vec<ObjectId> {
+        let mut newest = BTreeMap::new();
+        for at in &self.chat.own_window {
+            let shown = self.result(*at).and_then(|fact| match &fact.shows {
+                Shows::File { object, .. }
+                | Shows::Change { object }
+                | Shows::Activated { object, .. } => Some(object),
+                Shows::Own => None,
+            });
+            let told = self.notes(*at).iter().flat_map(|note| &note.about);
+            newest.extend(shown.into_iter().chain(told).map(|file| (file, *at)));
+        }
+        let leaves = newest.into_iter().filter(|(_, at)| !window.contains(at));
+        leaves.map(|(file, _)| file.clone()).collect()
     }
 
-    fn is_file(&self, object: &ObjectId) -> bool {
-        matches!(self.subject(object), Some(Subject::File { .. }))
-    }
-
-    /// The model went back before the messages that said how these files are now: remembers of which
-    /// of them text stands that is not their present text, whatever earlier notes tell.
-    pub(super) fn leave_behind(&mut self, files: BTreeSet<ObjectId>) {
-        let files = files.into_iter();
-        let outdated: Vec<_> = files.filter(|file| self.outdated(file).is_some()).collect();
-        self.notes.left.extend(outdated);
+    /// The messages that said how these files are now left the window: what comes in then shows which
+    /// of them stand otherwise, whatever earlier notes tell.
+    pub(super) fn leave_behind(&mut self, files: Vec<ObjectId>) {
+        let has_text = |file: &ObjectId| {
+            matches!(self.subject(file), Some(Subject::File { lines: Some(_), .. }))
+        };
+        let files: Vec<_> = files.into_iter().filter(has_text).collect();
+        self.notes.left.extend(files);
     }
 
     /// The newest showing of a file that is not its present text, as far as versions tell.
     pub fn outdated(&self, file: &ObjectId) -> Option<&Showing> {
         let now = self.version(file);
         self.showings(file).rfind(|showing| Some(&showing.version) != now)
+    }
+
+    /// Whether calls in the window made all versions of a file that came after this one.
+    pub fn made_since(&self, file: &ObjectId, version: &Hash) -> bool {
+        let calls = self.window().filter_map(|(_, message)| match &message.kind {
+            MessageKind::Result(fact) => fact.object.as_ref(),
+            _ => None,
+        });
+        let made: Vec<&Hash> = calls.filter_map(|call| self.files.made(file, call)).collect();
+        let versions: Vec<&Hash> = self.files.versions(file).collect();
+        let place = versions.iter().rposition(|known| *known == version);
+        place.is_some_and(|place| versions[place + 1..].iter().all(|later| made.contains(later)))
     }
 
     /// Tokens in the window that we added: notes without content that must stand, and help for
