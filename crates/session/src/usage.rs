@@ -15,8 +15,9 @@ const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.5..=2.0;
 const FIRST: std::ops::RangeInclusive<f64> = 0.75..=1.5;
 /// Sizes differ if the largest of them exceeds the smallest by one part in this many.
 const SIZES_DIFFER: u64 = 20;
-/// A report that varies by less than one part in this many of what the sizes do is a constant.
-const VARIES: u64 = 4;
+/// Reports are the same if the largest of them exceeds the smallest by no more than one part in this
+/// many. They may vary much less than our count does, which takes a small image for a large one.
+const SAME: u64 = 200;
 /// Reports after which a problem is one.
 const PROBLEM_REPORTS: u64 = 4;
 /// The same for a cache that never holds anything: some providers need several calls to fill it.
@@ -74,8 +75,12 @@ impl Usage {
             (most.unwrap_or(0) - least.unwrap_or(0), most.unwrap_or(0))
         };
         let (sizes, largest) = spread(|(counted, _)| *counted);
+        let (reports, most) = spread(|(_, reported)| *reported);
+        let varies = reports * SAME > most;
         if sizes * SIZES_DIFFER >= largest {
-            self.varies = Some(spread(|(_, reported)| *reported).0 * VARIES >= sizes);
+            self.varies = Some(varies);
+        } else if varies {
+            self.varies = self.varies.filter(|before| *before);
         }
     }
 
@@ -146,6 +151,25 @@ mod tests {
         let constant = usage(&[(5_000, 8_000), (7_000, 8_000), (9_000, 8_000), (12_000, 8_000)]);
         assert!((constant.factor() - 1.0).abs() < f64::EPSILON);
         assert_eq!(constant.problem(), Some(UsageProblem::Constant));
+    }
+
+    #[test]
+    fn a_small_image_that_counts_as_a_large_one_is_no_constant() {
+        let reports =
+            [(6_000, 6_000), (6_040, 6_040), (6_080, 6_080), (7_300, 6_120), (7_340, 6_160)];
+        let usage = usage(&reports);
+        assert_eq!(usage.problem(), None);
+        assert!(usage.is_believed());
+    }
+
+    #[test]
+    fn reports_that_vary_again_are_no_constant() {
+        let constant = [(5_000, 8_000), (7_000, 8_000), (9_000, 8_000), (12_000, 8_000)];
+        let varying = (0..5).map(|call| (12_000 + call * 80, 12_000 + call * 80));
+        let reports: Vec<_> = constant.into_iter().chain(varying).collect();
+        let usage = usage(&reports);
+        assert_eq!(usage.problem(), None);
+        assert!(usage.is_believed());
     }
 
     #[test]
