@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::message::{MessageKey, MessageKind, Shows};
 use super::passing::{Passing, PassingKinds, PassingMessage};
-use base::object::Hash;
+use base::object::{Handle, Hash};
 
 /// A message of the chat.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,6 +71,20 @@ pub struct Chat {
     pub(super) passing_kinds: PassingKinds,
     /// Positions of messages that passed after they had joined the chat.
     passed: BTreeSet<u64>,
+    /// Windows that the host left while the chat kept their messages: before compactions, and on
+    /// branches beside these.
+    left: Vec<LeftWindow>,
+}
+
+/// A window that a person can go back to.
+#[derive(Debug, Clone)]
+pub(super) struct LeftWindow {
+    /// Positions of its messages.
+    pub(super) own: Vec<u64>,
+    /// The segments that had been compacted away.
+    pub(super) compacted: Vec<Handle>,
+    /// Of each call up to then, whether it was made on a branch that had been left.
+    pub(super) is_left: Vec<bool>,
 }
 
 impl Chat {
@@ -203,6 +217,17 @@ impl Chat {
         })
     }
 
+    /// The window that the host left and that begins with these messages.
+    pub(super) fn left_window(&self, own: &[u64]) -> Option<&LeftWindow> {
+        self.left.iter().rfind(|left| left.own.starts_with(own))
+    }
+
+    /// The host leaves a window, and the chat keeps its messages.
+    pub(super) fn leave(&mut self, window: LeftWindow) {
+        self.left.retain(|left| !window.own.starts_with(&left.own));
+        self.left.push(window);
+    }
+
     /// Applies a rewritten host list: the first `chat_len` messages stay, and `window` holds the
     /// positions of the list. No passing messages are known of it yet.
     pub(super) fn rewrite(&mut self, chat_len: u64, window: Vec<u64>) {
@@ -211,6 +236,10 @@ impl Chat {
         self.passed.split_off(&chat_len);
         for at in &window {
             self.passed.remove(at);
+        }
+        for left in &mut self.left {
+            let stays = left.own.iter().take_while(|at| **at < chat_len).count();
+            left.own.truncate(stays);
         }
         self.own_window = window;
         self.pass(&[]);

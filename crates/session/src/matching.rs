@@ -55,8 +55,9 @@ pub struct HostMatch {
 ///
 /// If the list continues the window but for messages that come and go, those pass. Otherwise the
 /// longest common prefix with the window is kept. If later entries are then known messages or
-/// include a compaction summary, the host rewrote its list and the chat keeps everything. If not,
-/// the list is another branch, and the chat goes back to where the two diverge.
+/// include a new compaction summary, the host rewrote its list and the chat keeps everything. So it
+/// does if the list goes back to a window that the host left so. If not, the list is another branch,
+/// and the chat goes back to where the two diverge.
 pub fn match_host_list(chat: &Chat, skip: usize, list: &[Listed]) -> HostMatch {
     let skip = skip.min(chat.window.len());
     passing::continued(chat, skip, list).unwrap_or_else(|| rewritten(chat, skip, list))
@@ -92,22 +93,28 @@ fn rewritten(chat: &Chat, skip: usize, list: &[Listed]) -> HostMatch {
     let kept = skip + same;
     let rest = &list[same..];
     let own = &chat.own_window;
-    let known = find_known(chat, &own[..chat.passing.own_before(kept)], rest);
+    let kept_own = &own[..chat.passing.own_before(kept)];
+    let known = find_known(chat, kept_own, rest);
     let survives = known.iter().any(Option::is_some);
-    let summary_first = rest.iter().any(|listed| listed.key.role == "compactionSummary");
+    let is_new_summary = |(listed, at): (&Listed, &Option<u64>)| {
+        at.is_none() && listed.key.role == "compactionSummary"
+    };
+    let is_compacted = rest.iter().zip(&known).any(is_new_summary);
+    let before_new = known.iter().map_while(|at| *at);
+    let lead: Vec<u64> = kept_own.iter().copied().chain(before_new).collect();
+    let is_lead = lead.len() == kept_own.len() + known.iter().flatten().count();
+    let goes_back = is_lead && chat.left_window(&lead).is_some();
     let entries = known.into_iter().enumerate().map(|(index, at)| match at {
         Some(at) => HostEntry::Known(at),
         None if passing::passes_anywhere(chat, &rest[index]) => HostEntry::Passing(same + index),
         None => HostEntry::New(same + index),
     });
     let rest = entries.collect();
-    let (how, chat_len) = match (survives, summary_first) {
+    let (how, chat_len) = match (survives, is_compacted) {
         (_, true) => (Rewrite::Compaction, chat.len()),
+        (true, false) if goes_back => (Rewrite::Branch, chat.len()),
         (true, false) => (Rewrite::Rearranged, chat.len()),
-        (false, false) => {
-            let kept = &own[..chat.passing.own_before(kept)];
-            (Rewrite::Branch, kept.iter().max().map_or(0, |at| at + 1))
-        }
+        (false, false) => (Rewrite::Branch, kept_own.iter().max().map_or(0, |at| at + 1)),
     };
     let passing = chat.passing.before(kept);
     HostMatch { kept, rest, passing, rewrite: Some(how), is_less: true, chat_len }

@@ -472,6 +472,7 @@ impl Session {
         let told = self.told_files();
         let left_behind = self.files_leaving(&window);
         self.request_cut(how, chat_len, &window);
+        let back = self.leave_window(how, chat_len, &window);
         if how == Rewrite::Passing {
             let stays: HashSet<u64> = window.iter().copied().collect();
             let own = self.chat.own_window.iter().copied();
@@ -491,7 +492,7 @@ impl Session {
         self.places.truncate(usize::try_from(chat_len).unwrap_or(usize::MAX));
         self.bill.rewritten(how);
         self.plain_compactions.list_changed(how);
-        self.branch_changed(how);
+        self.branch_changed(how, back.as_ref());
         self.outputs.retain(|at, _| *at < chat_len);
         self.treatments.retain(|at, _| *at < chat_len);
         self.labels.retain(|at, _| *at < chat_len);

@@ -90,7 +90,7 @@ impl LayOut<'_> {
         let bill = self.journal.state().bill();
         let first_new = self.first_new();
         let next = LazyCell::new(|| self.as_it_is(&slots));
-        let rewrite = self.rewrite.filter(|rewrite| self.changes_what_was_sent(*rewrite, &next));
+        let rewrite = self.rewrite.filter(|(how, _)| self.changes_what_was_sent(*how, &next));
         let cold_from = self.cold_from(coming, first_new, &next);
         let passing = self.passing_tokens(&mut shown);
         let awaited = self.awaited_tokens(&left_out);
@@ -206,14 +206,14 @@ impl LayOut<'_> {
     /// its turns itself takes some out again; what was before them goes out as it was.
     fn changes_what_was_sent(
         &self,
-        (how, index): (Rewrite, usize),
+        how: Rewrite,
         next: &LazyCell<Next, impl FnOnce() -> Next>,
     ) -> bool {
         let last = &self.journal.state().requests().slots;
         let is_taken_out = how == Rewrite::Branch && self.list.kept_from != usize::MAX;
         match how {
             Rewrite::Passing => false,
-            _ if is_taken_out && index == 0 => false,
+            _ if is_taken_out && self.known == 0 => false,
             _ if is_taken_out => !next.sent.prefixes().starts_with(last.unchanged()),
             _ => !next.sent.prefixes().starts_with(last.prefixes()),
         }

@@ -251,3 +251,39 @@ fn what_no_call_had_can_be_activated_after_the_user_compacted() {
     assert!(activate(&mut host, "s1").contains("copper-otter"));
     host.send();
 }
+
+#[test]
+fn a_person_goes_back_and_forth_over_a_compaction() {
+    let mut host = worked(Settings::default(), 3, 300);
+    host.rewrites = true;
+    host.send();
+    host.say("Did one.");
+    let before = host.messages.clone();
+    host.user("two");
+    host.send();
+    host.say("Did two.");
+    let kept_from = host.messages.len() - 1;
+    compact(&mut host, "They ran things.", kept_from);
+    host.user("three");
+    host.send();
+    assert!(host.shown().contains("[s1] turns 1-2 in full"), "{}", host.shown());
+    host.say("Did three.");
+    let behind = host.messages.clone();
+
+    host.messages = before;
+    host.user("drop the database");
+    host.send();
+    assert_eq!(host.live.state().left_sums().calls, 2, "those of `two` and `three`");
+    host.say("Dropped.");
+    host.messages = behind;
+    host.user("four");
+    host.send();
+    assert!(!host.shown().contains("[s2]"), "{}", host.shown());
+    let compacted = host.live.state().compacted().map(|entry| entry.handle.to_string());
+    assert_eq!(compacted.collect::<Vec<_>>(), ["s1"]);
+    assert_eq!(host.live.state().left_sums().calls, 1, "that of the branch that was left");
+    assert!(!activate(&mut host, "s1").contains("drop the database"));
+    let sent = host.send();
+    host.restart();
+    assert_eq!(host.send(), sent);
+}

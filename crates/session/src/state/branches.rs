@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use serde::Serialize;
 
 use super::Session;
-use crate::chat::ChatMessage;
+use crate::chat::{ChatMessage, LeftWindow};
 use crate::dollars;
 use crate::event::Rewrite;
 use crate::message::MessageKind;
@@ -75,6 +75,11 @@ impl Branches {
         self.unasked.contains(&at)
     }
 
+    /// Of each call, whether it was made on a branch that was left.
+    pub(super) fn is_left(&self) -> Vec<bool> {
+        self.calls.iter().map(|call| call.is_left).collect()
+    }
+
     fn all(&self) -> u64 {
         self.first(self.prefixes.len())
     }
@@ -119,10 +124,21 @@ impl Session {
         }
     }
 
-    /// The host's list was replaced.
-    pub(super) fn branch_changed(&mut self, how: Rewrite) {
-        let before: HashSet<u64> =
-            std::mem::take(&mut self.branches.prefixes).into_iter().collect();
+    /// The host's list was replaced. `back`: the window to which the person went back, if the chat
+    /// has kept all that came since.
+    pub(super) fn branch_changed(&mut self, how: Rewrite, back: Option<&LeftWindow>) {
+        let mut before = std::mem::take(&mut self.branches.prefixes);
+        if let Some(back) = back {
+            for at in &back.own {
+                self.branches.push(self.chat.get(*at));
+            }
+            before = std::mem::take(&mut self.branches.prefixes);
+            let was_left = back.is_left.iter().copied().chain(std::iter::repeat(true));
+            for (call, was_left) in self.branches.calls.iter_mut().zip(was_left) {
+                call.is_left = was_left;
+            }
+        }
+        let before: HashSet<u64> = before.into_iter().collect();
         for at in &self.chat.own_window {
             self.branches.push(self.chat.get(*at));
         }

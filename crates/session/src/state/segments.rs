@@ -1,6 +1,8 @@
 //! Segments: runs of chat messages as objects, and which of them the host compacted away.
 
 use super::Session;
+use crate::chat::LeftWindow;
+use crate::event::Rewrite;
 use crate::index::Subject;
 use base::object::{Hash, ObjectId};
 
@@ -38,6 +40,27 @@ impl Session {
                 self.index.by_handle(*handle).and_then(|entry| range(&entry.subject))
             });
         }
+    }
+
+    /// The host leaves its window while the chat keeps its messages: remembers it. Returns the one to
+    /// which a person goes back, with what was compacted away there.
+    pub(super) fn leave_window(
+        &mut self,
+        how: Rewrite,
+        chat_len: u64,
+        window: &[u64],
+    ) -> Option<LeftWindow> {
+        let own = &self.chat.own_window;
+        if chat_len < self.chat.len() || own.iter().all(|at| window.contains(at)) {
+            return None;
+        }
+        let (own, compacted) = (own.clone(), self.compacted.clone());
+        let back = self.chat.left_window(window).filter(|_| how == Rewrite::Branch).cloned();
+        self.chat.leave(LeftWindow { own, compacted, is_left: self.branches.is_left() });
+        if let Some(back) = &back {
+            self.compacted.clone_from(&back.compacted);
+        }
+        back
     }
 
     /// Drops the compacted segments whose messages are back in the host's list.
