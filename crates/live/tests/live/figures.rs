@@ -270,6 +270,25 @@ fn calls_made_while_it_was_off_are_in_the_account() {
     }
 }
 
+#[test]
+fn a_call_made_while_off_on_another_branch_is_in_the_account() {
+    for mut host in hosts() {
+        let mut count = Count::default();
+        turn(&mut host, &mut count, "one");
+        let kept = host.messages.len();
+        turn(&mut host, &mut count, "two");
+        host.live.close().unwrap();
+        host.messages.truncate(kept);
+        host.user("And?");
+        count.without(&host, false);
+        host.say("Done three.");
+        host.crash();
+        turn(&mut host, &mut count, "four");
+        let hosts = host.live.state().bill().hosts;
+        assert_eq!((hosts.calls, hosts.failed), (1, 0));
+    }
+}
+
 /// Tokens of messages as a provider counts them that counts results with numbers as half of ours, and
 /// everything else as a tenth more.
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]

@@ -146,6 +146,9 @@ impl Session {
         self.branches.unasked.retain(|at| *at < len);
         if how == Rewrite::Branch {
             let now: HashSet<u64> = self.branches.prefixes.iter().copied().collect();
+            // No answer to the newest call comes on this branch.
+            self.requests.is_open &=
+                self.branches.calls.last().is_some_and(|call| now.contains(&call.list));
             for call in &mut self.branches.calls {
                 call.is_left |= before.contains(&call.list) && !now.contains(&call.list);
             }
