@@ -146,8 +146,8 @@ impl Tool {
                 let text = session.activate(call, &wanted(args)?, self == Self::Pin)?;
                 return Ok(ToolAnswer { text, images: session.activated_images(call)? });
             }
-            Self::Deactivate => session.deactivate(&wanted(args)?.name)?,
-            Self::Unpin => session.unpin(&wanted(args)?.name)?,
+            Self::Deactivate => session.deactivate(call, &wanted(args)?.name)?,
+            Self::Unpin => session.unpin(call, &wanted(args)?.name)?,
         };
         Ok(ToolAnswer { text, images: Vec::new() })
     }

@@ -19,6 +19,8 @@ pub struct HeldLines {
     pub tokens: u64,
     /// Why they must stand.
     pub why: Why,
+    /// Whether a person pinned them or some of them: the model lets those go no more.
+    pub by_person: bool,
 }
 
 /// What of an object that may change must stand.
@@ -62,8 +64,9 @@ impl HeldLines {
             (Why::Instructions { since }, Why::Instructions { .. }) => Why::Instructions { since },
             (_, why) => why,
         };
+        let by_person = before.by_person || self.by_person;
         if self.extent == Extent::Whole {
-            return Self { why, ..self };
+            return Self { why, by_person, ..self };
         }
         let ranges = merge_ranges(&[before.ranges.clone(), self.ranges.clone()].concat());
         let tokens = if ranges == before.ranges {
@@ -74,7 +77,7 @@ impl HeldLines {
             before.tokens + self.tokens
         };
         let extent = if before.extent == Extent::Whole { Extent::Whole } else { self.extent };
-        Self { ranges, extent, tokens, why, ..self }
+        Self { ranges, extent, tokens, why, by_person, ..self }
     }
 
     /// The file moved. `same`: the version of both objects that has the same text.
@@ -95,6 +98,7 @@ impl HeldLines {
             extent: Extent::Whole,
             tokens: 1,
             why: Why::Pinned,
+            by_person: false,
         }
     }
 }

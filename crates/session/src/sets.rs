@@ -102,6 +102,11 @@ impl Sets {
         self.held.iter().any(|held| held.object == *id && held.why == Why::Pinned)
     }
 
+    /// Whether a person pinned an object, or some of its lines.
+    pub fn is_pinned_by_person(&self, id: &ObjectId) -> bool {
+        self.held.iter().any(|held| held.object == *id && held.by_person)
+    }
+
     /// Whether any object is deactivated: the model said so, and it was not shown again since.
     pub fn lets_go(&self) -> bool {
         !self.deactivated.is_empty()

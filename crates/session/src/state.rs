@@ -214,7 +214,7 @@ impl Session {
             Event::Noted { .. } => self.take_note(event),
             Event::InForce { object, version, ranges, whole, at, tokens } => {
                 let why = Why::Instructions { since: *at };
-                self.hold((object, version, ranges), *whole, *tokens, why);
+                self.hold((object, version, ranges), *whole, *tokens, (why, false));
             }
             Event::LeftOut { objects } => self.left_out.clone_from(objects),
             Event::MemoryChanged(change) => self.memory.changed(change.clone()),
@@ -404,7 +404,7 @@ impl Session {
         self.files.touch(&object);
         if *pin {
             let pinned = (&object, &activation.version, &*activation.ranges);
-            self.pin(pinned, view, *tokens);
+            self.pin(pinned, view, *tokens, call.is_empty());
         }
         self.effects.push((call.clone(), Effect::Activated(activation)));
         self.asked.extend(Asked::of(event));

@@ -56,21 +56,26 @@ impl LiveSession {
         self.stored(|live| live.tools().enter_pool(name))
     }
 
-    /// Deactivates an object, which unpins it; one that is already inactive leaves the metadata
-    /// pool. Takes effect at the next epoch.
+    /// Deactivates an object, which unpins it. Takes effect at the next epoch. In `pools` one that is
+    /// already inactive leaves the metadata pool. What a person pinned stays if the model asks.
+    ///
+    /// `call`: ID of the tool call; empty for a user's command.
     ///
     /// # Errors
     /// Errors of names.
-    pub fn deactivate(&mut self, name: &str) -> Result<String> {
-        self.stored(|live| live.tools().deactivate(name))
+    pub fn deactivate(&mut self, call: &str, name: &str) -> Result<String> {
+        self.stored(|live| live.tools().deactivate(call, name))
     }
 
-    /// Unpins an object: it may be collapsed again, and stays active until then.
+    /// Unpins an object: it may be collapsed again, and stays active until then. What a person pinned
+    /// stays so if the model asks.
+    ///
+    /// `call`: as for [`Self::deactivate`].
     ///
     /// # Errors
     /// Errors of names.
-    pub fn unpin(&mut self, name: &str) -> Result<String> {
-        self.stored(|live| live.tools().unpin(name))
+    pub fn unpin(&mut self, call: &str, name: &str) -> Result<String> {
+        self.stored(|live| live.tools().unpin(call, name))
     }
 
     /// The object of a name among those that the session itself met, and the versions of it that it

@@ -271,7 +271,7 @@ impl Tools<'_> {
 
     /// Deactivates objects, which unpins them. One that is already inactive leaves the metadata
     /// pool.
-    pub(crate) fn deactivate(&mut self, names: &str) -> Result<String> {
+    pub(crate) fn deactivate(&mut self, call: &str, names: &str) -> Result<String> {
         self.each_named(names, |tools, object| {
             if tools.journal.state().sets().is_indexed_only(&object) {
                 tools.journal.record(Event::EnteredPool { object: object.clone() });
@@ -280,8 +280,11 @@ impl Tools<'_> {
             if tools.journal.state().sets().is_deactivated(&object) {
                 return tools.leave_pool_with(object);
             }
-            let tokens = tools.standing_tokens(&object);
             let label = tools.label(&object);
+            if let Some(refusal) = tools.refuse_to_unpin(call, &object) {
+                return refusal;
+            }
+            let tokens = tools.standing_tokens(&object);
             tools.journal.record(Event::Deactivated { object });
             let is_listed = tools.options.settings.layout == Layout::Pools;
             let again = if is_listed { "; again takes it off the list" } else { "" };
@@ -319,13 +322,23 @@ impl Tools<'_> {
     }
 
     /// Unpins objects; they stay active.
-    pub(crate) fn unpin(&mut self, names: &str) -> Result<String> {
+    pub(crate) fn unpin(&mut self, call: &str, names: &str) -> Result<String> {
         self.each_named(names, |tools, object| {
             let label = tools.label(&object);
             let object = tools.shown_file(&object).map_or(object, |(file, ..)| file);
+            if let Some(refusal) = tools.refuse_to_unpin(call, &object) {
+                return refusal;
+            }
             tools.journal.record(Event::Unpinned { object });
             format!("done: {label}")
         })
+    }
+
+    /// Why the model cannot let go of an object; `None` if it can.
+    fn refuse_to_unpin(&self, call: &str, object: &ObjectId) -> Option<String> {
+        let is_theirs = self.journal.state().sets().is_pinned_by_person(object);
+        let label = self.label(object);
+        (is_theirs && !call.is_empty()).then(|| format!("{label} stays: the user pinned it"))
     }
 
     /// The text that activating an object shows; a sentence if it has none.

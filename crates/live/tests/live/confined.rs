@@ -45,7 +45,7 @@ fn a_confined_session_finds_nothing_that_it_did_not_meet() {
         let refused = confined.activate("", &wanted(name), false).unwrap_err();
         assert_eq!(refused.code(), "UNKNOWN_NAME", "{name}: {refused}");
         assert!(!refused.to_string().contains(SECRET), "{refused}");
-        for refused in [confined.unpin(name).err(), confined.met(name).map(drop).err()] {
+        for refused in [confined.unpin("", name).err(), confined.met(name).map(drop).err()] {
             assert_eq!(refused.unwrap().code(), "UNKNOWN_NAME", "{name}");
         }
     }

@@ -119,7 +119,7 @@ fn instructions_are_in_force_where_read_and_still_there() {
     host.send();
     compact(&mut host);
     assert_eq!(["a", "b", "c"].map(|name| says(&host, name, 7)), [1, 0, 0]);
-    host.live.deactivate("f1").unwrap();
+    host.live.deactivate("", "f1").unwrap();
     compact(&mut host);
     assert_eq!(says(&host, "a", 7), 0, "let go");
 }

@@ -302,7 +302,7 @@ fn an_outputs_lines_are_needed_and_deactivated_as_any() {
     host.user("go");
     host.send();
     host.say("Seen.");
-    host.live.deactivate("t1").unwrap();
+    host.live.deactivate("", "t1").unwrap();
     work(&mut host);
     let shown = sent(&host, 0)["output"].as_str().unwrap();
     assert!(shown.starts_with("[t1] exit 0"), "{shown}");

@@ -121,7 +121,7 @@ fn on_every_way(layout: Layout, pins: impl Fn(&mut Host)) {
     host.user("in the fork");
     host.send();
     check(&host, "in a fork");
-    host.live.unpin("t1").unwrap();
+    host.live.unpin("", "t1").unwrap();
     for number in 0..8 {
         run(&mut host, &format!("again {number}"), 60);
     }
@@ -143,6 +143,22 @@ fn what_the_model_pins_stands_on_every_way() {
             host.activate(&wanted("t1", None), true);
             host.send();
         });
+    }
+}
+
+#[test]
+fn the_model_cannot_lift_a_persons_pin() {
+    for layout in [Layout::Log, Layout::Pools] {
+        let mut host = host(layout);
+        run(&mut host, "first", 40);
+        pin(&mut host, "t1", None);
+        for refused in [host.live.unpin("call", "t1"), host.live.deactivate("call", "t1")] {
+            assert_eq!(refused.unwrap(), "t1 stays: the user pinned it");
+        }
+        assert_eq!(host.live.state().sets().pinned().len(), 1);
+        assert_eq!(host.live.unpin("", "t1").unwrap(), "done: t1");
+        host.activate(&wanted("t1", None), true);
+        assert_eq!(host.live.unpin("call", "t1").unwrap(), "done: t1");
     }
 }
 

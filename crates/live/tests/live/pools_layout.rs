@@ -94,7 +94,7 @@ fn indexed_objects_have_no_line_until_shown_or_activated() {
     host.send();
     assert_eq!(pool(&host), 1, "{}", shown(&host));
     // Twice let go, it leaves, and a third time it comes back without its content; so it does activated.
-    let mut let_go = || host.live.deactivate("f1").unwrap();
+    let mut let_go = || host.live.deactivate("", "f1").unwrap();
     assert_eq!(let_go(), "done: f1, 0 tokens; again takes it off the list");
     assert!(let_go().ends_with("deactivate lists it again, activate shows it"));
     assert_eq!(let_go(), "done: f1 is listed again");

@@ -640,7 +640,7 @@ impl World {
             Deed::LetGo { unpin, .. } => {
                 let name = args["name"].as_str().unwrap();
                 let live = &mut self.host.live;
-                answer(if unpin { live.unpin(name) } else { live.deactivate(name) })
+                answer(if unpin { live.unpin(id, name) } else { live.deactivate(id, name) })
             }
         };
         self.host.finished(id, tool, args, &text, is_error);

@@ -92,7 +92,7 @@ fn a_tool_call_that_finds_the_session_changed_is_not_lost() {
     host.call_beside();
     host.edit("a.txt", "two", "zwei");
     host.call_beside();
-    assert!(host.live.deactivate("t1").unwrap().starts_with("done: t1"));
+    assert!(host.live.deactivate("", "t1").unwrap().starts_with("done: t1"));
     host.send();
     let splits = ["session-1+2", "session-1+3", "session-1+4"].map(|id| split(id, true));
     assert_eq!(host.notices, splits, "and nothing about the model's own edit");
@@ -117,7 +117,7 @@ fn the_session_that_was_written_last_is_resumed() {
 fn closing_a_session_does_not_end_it_for_another_process() {
     let mut host = host();
     let mut reloaded = LiveSession::open(host.store.clone(), host.options()).unwrap();
-    reloaded.deactivate("f1").unwrap();
+    reloaded.deactivate("", "f1").unwrap();
     let before = events(&host, reloaded.id());
     host.live.close().unwrap();
     assert_eq!(events(&host, reloaded.id()), before);
@@ -155,7 +155,7 @@ fn of_diverged_sessions_the_last_written_is_resumed() {
 fn closing_a_session_later_does_not_make_it_the_last_written() {
     let mut host = host();
     let mut other = LiveSession::open(host.store.clone(), host.options()).unwrap();
-    other.deactivate("f1").unwrap();
+    other.deactivate("", "f1").unwrap();
     host.user("second");
     host.send();
     let own = host.live.id().clone();

@@ -29,7 +29,7 @@ impl Session {
         (object, version, ranges): (&ObjectId, &Hash, &[LineRange]),
         is_whole: bool,
         tokens: u64,
-        why: Why,
+        (why, by_person): (Why, bool),
     ) {
         let extent = match self.subject(object) {
             Some(Subject::File { version: latest, lines: Some(_), .. }) if latest == version => {
@@ -42,7 +42,7 @@ impl Session {
             _ => Extent::Version,
         };
         let (object, version, ranges) = (object.clone(), version.clone(), ranges.to_vec());
-        self.sets.hold(HeldLines { object, version, ranges, extent, tokens, why });
+        self.sets.hold(HeldLines { object, version, ranges, extent, tokens, why, by_person });
     }
 
     /// What a person or the model pinned.
@@ -51,8 +51,9 @@ impl Session {
         what: (&ObjectId, &Hash, &[LineRange]),
         view: &ActiveView,
         tokens: u64,
+        by_person: bool,
     ) {
-        self.hold(what, *view == ActiveView::Whole, tokens, Why::Pinned);
+        self.hold(what, *view == ActiveView::Whole, tokens, (Why::Pinned, by_person));
     }
 
     /// A file has a new version with this many lines: what is held of it are the same lines there.
