@@ -93,7 +93,15 @@ export async function whyText({ session, store, host, isConfined }, name) {
     return `Call ${call} went out with ${host}'s own messages${isConfined ? "." : `: ${line(failedOpen)}`}`;
   }
   // A message may have a name that the session no longer gives.
-  const known = name === "" ? null : await session.find(name).catch(() => null);
+  /** @type {unknown} */
+  let unknown;
+  const known =
+    name === ""
+      ? null
+      : await session.find(name).catch((error) => {
+          unknown = error;
+          return null;
+        });
   const names = [name, known?.handle ?? name];
   // A note that shows an object begins with its name.
   const tells = (/** @type {string} */ note) => names.some((one) => note.startsWith(`[${one}] `));
@@ -102,6 +110,9 @@ export async function whyText({ session, store, host, isConfined }, name) {
       ? (shown !== null && shown.as !== "given") || notes.length > 0 || folds.length > 0
       : names.some((one) => [handle, fileHandle, path].includes(one)) || notes.some(tells),
   );
+  if (found.length === 0 && unknown !== undefined) {
+    throw unknown;
+  }
   if (found.length === 0) {
     return name === ""
       ? `Call ${call} showed everything as ${host} had it.`
@@ -217,11 +228,13 @@ export async function pinned(current, name) {
 
 /** Lifts a pin. @param {Changeable} current @param {string} name */
 export async function unpinned(current, name) {
-  await changed(current, "unpin", name);
-  return `\`${name}\` is no longer pinned: what stands of it may leave as any other text does.`;
+  const answered = await changed(current, "unpin", name);
+  return answered.startsWith("done: ")
+    ? `\`${name}\` is no longer pinned: what stands of it may leave as any other text does.`
+    : answered;
 }
 
-/** Lets the text of an object go; asked again, takes it out of what the session lists. @param {Changeable} current @param {string} name */
+/** Lets the text of an object go. @param {Changeable} current @param {string} name */
 export async function deactivated(current, name) {
   const answered = (await changed(current, "deactivate", name)).replace(/^done: /, "");
   const [, tokens] = /, ([\d,]+ tokens?)$/.exec(answered) ?? [];

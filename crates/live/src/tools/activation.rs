@@ -269,15 +269,17 @@ impl Tools<'_> {
         Ok(self.journal.images(&subject.object, &subject.version)?.len() as u64)
     }
 
-    /// Deactivates objects, which unpins them. One that is already inactive leaves the metadata
-    /// pool.
+    /// Deactivates objects, which unpins them. In `pools`, where they are listed, one that is already
+    /// inactive leaves the metadata pool.
     pub(crate) fn deactivate(&mut self, call: &str, names: &str) -> Result<String> {
         self.each_named(names, |tools, object| {
-            if tools.journal.state().sets().is_indexed_only(&object) {
+            let is_listed = tools.options.settings.layout == Layout::Pools;
+            let sets = tools.journal.state().sets();
+            if is_listed && sets.is_indexed_only(&object) {
                 tools.journal.record(Event::EnteredPool { object: object.clone() });
                 return format!("done: {} is listed again", tools.label(&object));
             }
-            if tools.journal.state().sets().is_deactivated(&object) {
+            if is_listed && sets.is_deactivated(&object) {
                 return tools.leave_pool_with(object);
             }
             let label = tools.label(&object);
@@ -286,7 +288,6 @@ impl Tools<'_> {
             }
             let tokens = tools.standing_tokens(&object);
             tools.journal.record(Event::Deactivated { object });
-            let is_listed = tools.options.settings.layout == Layout::Pools;
             let again = if is_listed { "; again takes it off the list" } else { "" };
             format!("done: {label}, {}{again}", forms::count(tokens, "token"))
         })
@@ -326,6 +327,9 @@ impl Tools<'_> {
         self.each_named(names, |tools, object| {
             let label = tools.label(&object);
             let object = tools.shown_file(&object).map_or(object, |(file, ..)| file);
+            if !tools.journal.state().sets().is_pinned(&object) {
+                return format!("{label} is not pinned");
+            }
             if let Some(refusal) = tools.refuse_to_unpin(call, &object) {
                 return refusal;
             }

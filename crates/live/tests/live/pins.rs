@@ -157,9 +157,19 @@ fn the_model_cannot_lift_a_persons_pin() {
         }
         assert_eq!(host.live.state().sets().pinned().len(), 1);
         assert_eq!(host.live.unpin("", "t1").unwrap(), "done: t1");
+        assert_eq!(host.live.unpin("", "t1").unwrap(), "t1 is not pinned");
         host.activate(&wanted("t1", None), true);
         assert_eq!(host.live.unpin("call", "t1").unwrap(), "done: t1");
     }
+}
+
+#[test]
+fn what_is_deactivated_again_leaves_all_the_same() {
+    let mut host = host(Layout::Log);
+    run(&mut host, "first", 40);
+    let once = host.live.deactivate("", "t1").unwrap();
+    assert!(once.starts_with("done: t1, ") && once.ends_with(" tokens"), "{once}");
+    assert_eq!(host.live.deactivate("", "t1").unwrap(), once);
 }
 
 #[test]
