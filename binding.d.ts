@@ -346,6 +346,8 @@ export interface RecordedCall {
   messages: Array<string>;
   /** What is known of each message, in the same order. */
   about: Array<MessageAbout>;
+  /** Tokens of the request by kind of content. */
+  kinds: TokensByKind;
   /** The request in the provider's format, if the host called `preparePayload`. */
   payload: RecordedPayload | null;
 }
@@ -1701,7 +1703,7 @@ export interface SessionStatus {
   faults: LedgerFaults;
   /** Objects whose content stands in the window. */
   activeObjects: number;
-  /** Objects met. */
+  /** Files and outputs met. */
   indexedObjects: number;
   /** Those of them that are files of which only the name is known, as of a listing. */
   namedFiles: number;

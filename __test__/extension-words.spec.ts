@@ -214,21 +214,21 @@ describe("the report of /context", () => {
     perCall: [],
   };
 
-  const parts = { prompt: 3_100, person: 400, model: 8_000, outputs: 20_000, lines: 900, rest: 0 };
+  const kinds = { prompt: 3_100, person: 400, model: 8_000, outputs: 20_000, files: 0, references: 900, notes: 0 };
   const window = {
     host: "Pi",
     contextWindow: 200_000,
     layout: "log",
     thrift: "balanced",
     faultTokens: 0,
-    parts,
+    kinds,
   } as const;
 
   test("describes the window, the cost and the savings in words", () => {
     expect(contextReport(status, ledger, window)).toBe(
       [
         "window    34.1k tokens in the last request, of 200k that the model takes; plain Pi 63k",
-        "          by kind, as we count: outputs 20k (62 %), the model's words and calls 8k (25 %), system prompt and tools 3.1k (10 %), lines in the place of outputs 900 (3 %), your words 400 (1 %)",
+        "          by kind, as we count: outputs 20k (62 %), the model's words and calls 8k (25 %), system prompt and tools 3.1k (10 %), lines in the place of outputs 900 (3 %), your words and Pi's 400 (1 %)",
         "          files and outputs met: 17 (and 3 files by name only); with their text in the window: 12; pinned: 1",
         "          thrift `balanced`: with it recorded sessions cost 0.41 of plain, and 1.2 % of their calls missed something",
         "cost      $1.08 for input so far; plain Pi $1.35, so 20 % saved",
@@ -294,7 +294,7 @@ describe("the report of /context", () => {
     const text = contextReport(status, ledger, {
       ...window,
       contextWindow: undefined,
-      parts: undefined,
+      kinds: undefined,
       layout: "pools",
     });
     expect(text).toContain(

@@ -7,8 +7,7 @@ import { name } from "./terminal.js";
 import { counted, cut, percent, shortPath } from "./words.js";
 
 /**
- * @import { Ledger, LedgerEpoch, Session, SessionStatus, Settings, SettingValue } from "../index.js"
- * @import { windowParts } from "./window.js"
+ * @import { Ledger, LedgerEpoch, Session, SessionStatus, Settings, SettingValue, TokensByKind } from "../index.js"
  */
 
 /** Number of epochs to list, the newest; earlier ones are only counted. */
@@ -24,7 +23,7 @@ const maxValue = 60;
  * @property {Settings["layout"]} layout
  * @property {Settings["thrift"]} thrift
  * @property {Settings["faultTokens"]} faultTokens
- * @property {ReturnType<typeof windowParts>} [parts] tokens of the last request by kind of content, if known
+ * @property {TokensByKind} [kinds] tokens of the last request by kind of content, if known
  */
 
 /**
@@ -47,14 +46,14 @@ export function contextReport(status, ledger, window) {
 }
 
 /** @param {SessionStatus} status @param {WindowFacts} window */
-function windowLines(status, { host, contextWindow, layout, thrift, faultTokens, parts }) {
+function windowLines(status, { host, contextWindow, layout, thrift, faultTokens, kinds }) {
   const { requestTokens, plainRequestTokens, activeObjects, indexedObjects, namedFiles, pinnedObjects } = status;
   const byName = namedFiles === 0 ? "" : ` (and ${counted(namedFiles, "file")} by name only)`;
   const of = !contextWindow ? "" : `, of ${shortCount(contextWindow)} that the model takes`;
   const tokens = `${shortCount(requestTokens)} tokens in the last request${of}; plain ${host} ${shortCount(plainRequestTokens)}`;
   return section("window", [
     tokens,
-    ...(parts === undefined ? [] : [partsLine(parts)]),
+    ...(kinds === undefined ? [] : [kindsLine(kinds, host)]),
     `files and outputs met: ${shortCount(indexedObjects - namedFiles)}${byName}; with their text in the window: ${shortCount(activeObjects)}; pinned: ${shortCount(pinnedObjects)}`,
     layout === "log" ? thriftLine(thrift, faultTokens) : `layout \`${layout}\``,
   ]);
@@ -74,20 +73,21 @@ function thriftLine(thrift, faultTokens) {
     : `thrift \`${thrift}\`: with it recorded sessions cost ${measured[thrift]}`;
 }
 
-/** By our count, which is not the provider's: the shares are what matters. @param {NonNullable<WindowFacts["parts"]>} parts */
-function partsLine(parts) {
+/** By our count, which is not the provider's: the shares are what matters. @param {TokensByKind} kinds @param {string} host */
+function kindsLine(kinds, host) {
   const names = {
     outputs: "outputs",
-    lines: "lines in the place of outputs",
+    files: "text of files",
+    references: "lines in the place of outputs",
     model: "the model's words and calls",
-    person: "your words",
+    person: `your words and ${host}'s`,
+    notes: "notes of ours",
     prompt: "system prompt and tools",
-    rest: "everything else",
   };
   const all = /** @type {(keyof typeof names)[]} */ (Object.keys(names));
-  const kinds = all.filter((kind) => parts[kind] > 0).sort((one, other) => parts[other] - parts[one]);
-  const whole = kinds.reduce((sum, kind) => sum + parts[kind], 0);
-  const shown = kinds.map((kind) => `${names[kind]} ${shortCount(parts[kind])} (${percent(parts[kind], whole)})`);
+  const present = all.filter((kind) => kinds[kind] > 0).sort((one, other) => kinds[other] - kinds[one]);
+  const whole = present.reduce((sum, kind) => sum + kinds[kind], 0);
+  const shown = present.map((kind) => `${names[kind]} ${shortCount(kinds[kind])} (${percent(kinds[kind], whole)})`);
   return `by kind, as we count: ${shown.join(", ")}`;
 }
 

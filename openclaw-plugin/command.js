@@ -20,7 +20,6 @@ import { plainRequestOf } from "../lib/plain-request.js";
 import { withTyped } from "../lib/program.js";
 import { contextReport, settingsText, sharingSection } from "../lib/report.js";
 import { harmless, name as spelt } from "../lib/terminal.js";
-import { windowParts } from "../lib/window.js";
 import { isFromGroup } from "./authority.js";
 import { turnedOff } from "./sessions.js";
 
@@ -282,11 +281,14 @@ async function status({ plugin, who, asked, current }) {
     ...(newest === undefined ? [] : [`the newest failure: ${newest}`]),
   ];
   const { layout, thrift, faultTokens } = await plugin.sessions.settings();
-  const recorded = await store.recordedCall(session.id).then(windowParts, () => undefined);
+  const recorded = await store.recordedCall(session.id).then(
+    (call) => call.kinds,
+    () => undefined,
+  );
   // The record holds what is ours of the system prompt: OpenClaw does not show the rest.
   const isMeasured = recorded !== undefined && room.promptTokens > 0;
-  const parts = isMeasured ? { ...recorded, prompt: room.promptTokens } : undefined;
-  const window = { host: "OpenClaw", contextWindow: room.whole, layout, thrift, faultTokens, parts };
+  const kinds = isMeasured ? { ...recorded, prompt: room.promptTokens } : undefined;
+  const window = { host: "OpenClaw", contextWindow: room.whole, layout, thrift, faultTokens, kinds };
   const report = contextReport(figures, await session.ledger(), window);
   if (!isOwners(asked)) {
     // Where things are kept, and what failed elsewhere, is nothing of the conversation's.

@@ -19,7 +19,6 @@ import {
 import { plainRequestOf } from "../lib/plain-request.js";
 import { contextReport, type ShownSetting, settingsText, sharingSection } from "../lib/report.js";
 import { name } from "../lib/terminal.js";
-import { windowParts } from "../lib/window.js";
 import type { Settings, SettingValue } from "./addon.ts";
 import { adding, type Offered, setsWhileTyping } from "./completions.ts";
 import { describe, tell } from "./failures.ts";
@@ -342,8 +341,11 @@ async function overview(host: ContextHost, ctx: ExtensionCommandContext): Promis
   const said = all.map((notice) => `notice    ${notice}`);
   try {
     // A store that does not hold all of the last call says so where that is asked for.
-    const parts = await store.recordedCall(session.id).then(windowParts, () => undefined);
-    const window = { host: "Pi", contextWindow: modelInUse(ctx)?.contextWindow, ...choices, parts };
+    const kinds = await store.recordedCall(session.id).then(
+      (call) => call.kinds,
+      () => undefined,
+    );
+    const window = { host: "Pi", contextWindow: modelInUse(ctx)?.contextWindow, ...choices, kinds };
     const shared = await sharingSection(session);
     return [contextReport(status, await session.ledger(), window), ...shared, ...said].join("\n");
   } catch (error) {

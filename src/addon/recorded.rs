@@ -30,6 +30,7 @@ pub(super) fn recorded(call: &Inspected) -> Value {
         "tools": call.prompt.as_ref().map(|prompt| &prompt.tools),
         "messages": call.messages,
         "about": about.collect::<Vec<_>>(),
+        "kinds": call.kinds,
         "payload": call.payload,
     })
 }

@@ -4,25 +4,10 @@ import { shortCount } from "../../../lib/figures.js";
 import { KINDS, recounted, totalOf } from "../charts/kinds.js";
 import { element } from "../elements/dom.js";
 import { clock, cost, counted, percent, savedText, whole } from "../elements/numbers.js";
-import { roleOf } from "./parts.js";
-import { kindOf } from "./why.js";
 
 /** @typedef {import("../../protocol.js").CallView} CallView */
 /** @typedef {import("../../../index.js").LedgerCall} LedgerCall */
 /** @typedef {import("../charts/kinds.js").Kind} Kind */
-
-/**
- * Tokens of a request by kind of content.
- * @param {CallView} view
- * @returns {{ [kind in Kind]: number }}
- */
-function tokensByKind({ call, messages }) {
-  const sums = { prompt: call.promptTokens ?? 0, person: 0, model: 0, outputs: 0, files: 0, notes: 0, references: 0 };
-  for (const { message, about } of messages) {
-    sums[/** @type {Kind} */ (kindOf(about, roleOf(message)))] += about.tokens;
-  }
-  return sums;
-}
 
 /**
  * When, by which model, in which epoch.
@@ -133,10 +118,9 @@ export function billTexts({ ours, plain, usdPerMillion, reported }) {
 /**
  * What fills the window, beside plain's size.
  * @param {CallView} view
- * @param {import("../../../index.js").TokensByKind | null} known as the timeline has it, which also counts lines within messages
  */
-export function windowBars(view, known) {
-  const kinds = recounted(known ?? tokensByKind(view), view.call.size?.sent);
+export function windowBars(view) {
+  const kinds = recounted(view.call.kinds, view.call.size?.sent);
   const { plain } = sizes(view.call);
   const scale = Math.max(totalOf(kinds), plain, 1);
   const present = KINDS.filter(([kind]) => kinds[kind] > 0);

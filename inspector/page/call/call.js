@@ -170,7 +170,7 @@ class CallPage {
     const made = [
       element("p", { class: "faint facts" }, callFacts(call)),
       callFigures(view),
-      windowBars(view, null),
+      windowBars(view),
       tabbed({
         label: "The request",
         tabs: this.tabs(view),
@@ -273,8 +273,6 @@ class CallPage {
     this.costs = pieceCosts(tokens, call, known?.ledger.prices?.prices);
     this.usdPerMillion = call.usdPerMillion;
     const { figure, more, title } = billTexts(call);
-    const kinds = known?.timeline.calls.find(({ number }) => number === this.number)?.kinds ?? null;
-    this.body.querySelector("figure.window")?.replaceWith(windowBars(view, kinds));
     const tile = this.body.querySelector(".figures .bill");
     tile?.setAttribute("title", title);
     const texts = tile?.querySelectorAll("strong, .faint") ?? [];

@@ -174,6 +174,8 @@ export interface RecordedCall {
   messages: Array<string>;
   /** What is known of each message, in the same order. */
   about: Array<MessageAbout>;
+  /** Tokens of the request by kind of content. */
+  kinds: TokensByKind;
   /** The request in the provider's format, if the host called `preparePayload`. */
   payload: RecordedPayload | null;
 }

@@ -176,7 +176,7 @@ export interface SessionStatus {
   faults: LedgerFaults;
   /** Objects whose content stands in the window. */
   activeObjects: number;
-  /** Objects met. */
+  /** Files and outputs met. */
   indexedObjects: number;
   /** Those of them that are files of which only the name is known, as of a listing. */
   namedFiles: number;

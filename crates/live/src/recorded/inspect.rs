@@ -13,6 +13,7 @@ use super::call::{CallPlace, render};
 use super::find::{Finder, FoundCall};
 use super::messages::ChatMessages;
 use super::slots::{apply_edits, slots_of};
+use super::timeline::{Counting, TimelineKinds};
 use crate::journal::stored_version;
 use base::error::Result;
 use base::object::{Handle, Hash, ObjectId};
@@ -41,6 +42,8 @@ pub struct Inspected {
     pub messages: Vec<String>,
     /// Details of each message.
     pub about: Vec<About>,
+    /// Its tokens by kind of content.
+    pub kinds: TimelineKinds,
     /// Places whose sent text the store does not hold.
     pub withheld: Vec<CallPlace>,
     /// Whether the call's hash was checked.
@@ -93,6 +96,12 @@ pub struct Prompt {
     pub tools: Value,
     /// Why it differs from the original, if so.
     pub withheld: Option<WithheldReason>,
+}
+
+impl Prompt {
+    fn tokens(&self) -> u64 {
+        Counter::default().of_prompt(self.text.as_deref(), &self.tools)
+    }
 }
 
 /// The provider's request of a call.
@@ -174,15 +183,27 @@ pub(super) fn inspect(
         let tokens = known.unwrap_or_else(|| chat.tokens(message));
         About { tokens, ..about(state, &history, slot) }
     });
-    let about = about.collect();
+    let about: Vec<About> = about.collect();
+    let prompt = prompt(store, found)?;
+    let mut kinds = TimelineKinds::default();
+    let counting = Counting::new(store);
+    for (slot, about) in found.slots().zip(&about) {
+        match slot {
+            // A record has what changed in the pool alone.
+            SlotRecord::Pool { .. } => kinds.references += about.tokens,
+            _ => kinds.add(&counting.count(slot, state, &[])?.kinds),
+        }
+    }
+    kinds.prompt = prompt.as_ref().map_or(0, Prompt::tokens);
     Ok(Inspected {
         session: found.recording.session.envelope.id.clone(),
         call,
         epoch_reason: history.epochs.get(&epoch).cloned(),
         size: RecordedSize::of(found),
-        prompt: prompt(store, found)?,
+        prompt,
         messages: replayed.messages,
         about,
+        kinds,
         withheld: replayed.withheld,
         verified: replayed.verified,
         // A fork has the events of its parent before its own.
@@ -195,8 +216,7 @@ pub(super) fn inspect(
 impl Inspected {
     /// Tokens of system prompt and tools, by our count.
     pub fn prompt_tokens(&self) -> Option<u64> {
-        let Prompt { text, tools, .. } = self.prompt.as_ref()?;
-        Some(Counter::default().of_prompt(text.as_deref(), tools))
+        self.prompt.as_ref().map(Prompt::tokens)
     }
 }
 

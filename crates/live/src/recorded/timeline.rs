@@ -11,8 +11,9 @@ mod objects;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use self::kinds::Counted;
+pub(super) use self::kinds::Counting;
 pub use self::kinds::TimelineKinds;
-use self::kinds::{Counted, Counting};
 use self::marks::marks_of;
 pub use self::marks::{Mark, MarkKind};
 use self::objects::Showing;

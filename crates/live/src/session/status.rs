@@ -43,7 +43,7 @@ pub struct LiveStatus {
     pub faults: StatementFaults,
     /// Content objects whose content stands in the window.
     pub active_objects: u64,
-    /// Content objects met.
+    /// Files and outputs met.
     pub indexed_objects: u64,
     /// Those of them that are files of which only the name is known, as of a listing.
     pub named_files: u64,
@@ -98,6 +98,8 @@ impl LiveSession {
         let last = bill.last.as_ref().map(|last| &last.bill);
         let dollars = bill.dollars();
         let model = bill.last.as_ref().and_then(|last| last.model.as_deref());
+        // Segments are messages of the chat.
+        let is_met = |entry: &&IndexEntry| !matches!(entry.subject, Subject::Segment { .. });
         let host_request_tokens = last.map_or(0, |last| {
             let fixed = last.fixed.saturating_sub(last.overhead);
             if state.measured().knows(model) {
@@ -120,7 +122,7 @@ impl LiveSession {
             bill_ratio: bill.ratio(),
             faults: StatementFaults::so_far(state),
             active_objects: self.active_objects().len() as u64,
-            indexed_objects: state.index().entries.len() as u64,
+            indexed_objects: state.index().entries.iter().filter(is_met).count() as u64,
             named_files: named_files(state),
             pinned_objects: self.pins().standing.len() as u64,
         }

@@ -5,7 +5,7 @@
 use base::object::{AsOf, Handle, ObjectId, Payload};
 use config::Settings;
 use live::{
-    Against, Inspected, LiveSession, MessageChange, PromptChange, Since, compare_calls,
+    Against, Inspected, LiveSession, MessageChange, PromptChange, Since, Wanted, compare_calls,
     find_handle, find_session, inspect_beside, inspect_call, inspect_calls, newest_call, sessions,
     timeline,
 };
@@ -44,6 +44,27 @@ fn collapsed() -> (Host, Vec<Vec<Value>>) {
         sent.push(host.send());
     }
     (host, sent)
+}
+
+#[test]
+fn what_a_person_pinned_counts_as_a_note_and_not_as_their_words() {
+    let (mut host, _) = collapsed();
+    host.say("done");
+    host.user("go on");
+    host.send();
+    let person = inspect(&host, newest_call(&host.store, host.live.id()).unwrap()).kinds.person;
+    let wanted = Wanted { name: "a.txt".into(), ..Wanted::default() };
+    host.live.activate("", &wanted, true).unwrap();
+    host.say("done");
+    host.user("go on");
+    host.send();
+    let found = inspect(&host, newest_call(&host.store, host.live.id()).unwrap());
+    let last = found.messages.last().unwrap();
+    assert!(last.contains("a line of the file"), "{last}");
+    assert!(found.kinds.person - person < 20, "{:?}", found.kinds);
+    assert!(found.kinds.notes > 300, "{:?}", found.kinds);
+    let all = timeline(&host.store, host.live.id()).unwrap();
+    assert_eq!(all.calls.last().unwrap().kinds, found.kinds);
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub struct TimelineKinds {
 }
 
 impl TimelineKinds {
-    pub(super) fn add(&mut self, other: &Self) {
+    pub(in crate::recorded) fn add(&mut self, other: &Self) {
         self.each(other, |sum, tokens| *sum += tokens);
     }
 
@@ -54,8 +54,8 @@ impl TimelineKinds {
 
 /// A slot of a request, counted.
 #[derive(Debug, Default)]
-pub(super) struct Counted {
-    pub(super) kinds: TimelineKinds,
+pub(in crate::recorded) struct Counted {
+    pub(in crate::recorded) kinds: TimelineKinds,
     /// The objects that it shows, and in which way.
     pub(super) shows: Vec<(ObjectId, Way)>,
     /// Its lines, if it is the metadata pool.
@@ -76,19 +76,19 @@ impl Counted {
 }
 
 /// Counts slots.
-pub(super) struct Counting<'a> {
+pub(in crate::recorded) struct Counting<'a> {
     store: &'a Store,
     counter: Counter,
 }
 
 impl<'a> Counting<'a> {
-    pub(super) fn new(store: &'a Store) -> Self {
+    pub(in crate::recorded) fn new(store: &'a Store) -> Self {
         Self { store, counter: Counter::default() }
     }
 
     /// Counts a slot in the session's present state. `pool`: the lines of the metadata pool in the
     /// previous request.
-    pub(super) fn count(
+    pub(in crate::recorded) fn count(
         &self,
         slot: &SlotRecord,
         state: &Session,
