@@ -282,6 +282,7 @@ impl Tools<'_> {
             if is_listed && sets.is_deactivated(&object) {
                 return tools.leave_pool_with(object);
             }
+            let object = tools.image_read(&object).unwrap_or(object);
             let label = tools.label(&object);
             if let Some(refusal) = tools.refuse_to_unpin(call, &object) {
                 return refusal;
@@ -325,6 +326,7 @@ impl Tools<'_> {
     /// Unpins objects; they stay active.
     pub(crate) fn unpin(&mut self, call: &str, names: &str) -> Result<String> {
         self.each_named(names, |tools, object| {
+            let object = tools.image_read(&object).unwrap_or(object);
             let label = tools.label(&object);
             let object = tools.shown_file(&object).map_or(object, |(file, ..)| file);
             if !tools.journal.state().sets().is_pinned(&object) {
@@ -365,6 +367,9 @@ impl Tools<'_> {
                 ));
             }
             return self.file_subject(&file, VersionSelector::Latest, Some((range, seen)));
+        }
+        if let Some(read) = self.image_read(object).filter(|_| version == VersionSelector::Latest) {
+            return self.subject(&read, version, picks);
         }
         match self.journal.state().index().get(object).map(|entry| entry.subject.clone()) {
             Some(Subject::Toolcall { tool, version: known, .. }) => {
@@ -474,6 +479,13 @@ impl Tools<'_> {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// The call that read a file which has no text, as an image.
+    fn image_read(&self, file: &ObjectId) -> Option<ObjectId> {
+        let state = self.journal.state();
+        let is_textless = matches!(state.subject(file), Some(Subject::File { lines: None, .. }));
+        state.image_of(file).filter(|_| is_textless).cloned()
     }
 
     pub(super) fn handle_of(&self, object: &ObjectId) -> Result<Handle> {

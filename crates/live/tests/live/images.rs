@@ -4,7 +4,7 @@
 use base::object::{AsOf, ObjectId};
 use config::{Layout, Settings};
 use live::model_tools::Tool;
-use live::replay_call;
+use live::{Wanted, replay_call};
 use serde_json::{Value, json};
 use session::Treatment;
 use store::{ArchiveScope, ForgetOptions, Store};
@@ -105,6 +105,27 @@ fn an_image_alone_is_one_line() {
     assert_eq!(host.sent[2]["content"], json!([text("[t1] ok · 2 images")]));
     let answer = activate(&mut host, &json!({ "name": "t1" }));
     assert_eq!(answer, json!([text("[t1] look · 2 images · line 1 of 1\n"), image(), image()]));
+}
+
+#[test]
+fn an_image_comes_back_by_the_name_of_its_file() {
+    let mut host = host(collapsing());
+    std::fs::write(host.path("shot.png"), b"\x89PNG\0").unwrap();
+    let args = json!({ "path": "shot.png" });
+    let id = host.call("read", &args);
+    host.finished(&id, "read", &args, "", false);
+    host.push_result(&id, "read", &json!([text("Read image file"), image()]), false);
+    host.send();
+    steps(&mut host, 4);
+    for name in ["shot.png", "f1", "t1"] {
+        let answer = activate(&mut host, &json!({ "name": name }));
+        assert_eq!(answer[1], image(), "{name}: {answer}");
+        steps(&mut host, 4);
+    }
+    for name in ["shot.png", "t1"] {
+        host.live.activate("", &Wanted { name: "f1".into(), ..Wanted::default() }, true).unwrap();
+        assert_eq!(host.live.unpin("", name).unwrap(), "done: t1", "{name}");
+    }
 }
 
 #[test]

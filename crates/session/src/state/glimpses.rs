@@ -61,6 +61,13 @@ impl Session {
         self.glimpses().rfind(|(_, shown)| *shown == file).map(|(at, _)| at)
     }
 
+    /// The call whose result showed a file without stored text last, as an image.
+    pub fn image_of(&self, file: &ObjectId) -> Option<&ObjectId> {
+        let shown = self.glimpses.0.iter().rev().filter(|(_, shown)| *shown == file);
+        let facts = shown.filter_map(|(at, _)| self.result(*at));
+        facts.filter(|fact| fact.images > 0).find_map(|fact| fact.object.as_ref())
+    }
+
     /// Whether a note tells of a change of a file without stored text since a result showed it.
     pub fn was_told_since_seen(&self, file: &ObjectId) -> bool {
         let shown = self.glimpse_of(file);
