@@ -41,7 +41,7 @@ export function contextReport(status, ledger, window) {
     ...costLines(ledger, window.host),
     ...tokenLines(ledger, window.host),
     ...missingLines(ledger),
-    ...epochLines(ledger, window.host),
+    ...epochLines(ledger, window),
   ].join("\n");
 }
 
@@ -210,11 +210,13 @@ function missingLines({ faults, dollars: sums }) {
   return section("missing", [what, `in the bill for that: ${cost}`]);
 }
 
-/** @param {Ledger} ledger @param {string} host */
-function epochLines({ epochs, ...ledger }, host) {
+/** @param {Ledger} ledger @param {WindowFacts} window */
+function epochLines({ epochs, ...ledger }, { host, layout }) {
   const other = otherLine(ledger, host);
   if (epochs.length === 0) {
-    return section("epochs", ["none: so far every request continued the one before", other]);
+    const none =
+      layout === "log" ? "so far every request continued the one before" : `the layout \`${layout}\` has none`;
+    return section("epochs", [`none: ${none}`, other]);
   }
   const shown = epochs.slice(-listedEpochs);
   const earlier = epochs.length - shown.length;

@@ -69,6 +69,15 @@ impl Piece {
         }
     }
 
+    fn lines_mut(&mut self) -> &mut LineRange {
+        match self {
+            Self::Shown { shown: lines, .. }
+            | Self::Ends { ends: lines, .. }
+            | Self::Between { between: lines, .. }
+            | Self::Standing { standing: lines, .. } => lines,
+        }
+    }
+
     /// Where the lines stand: the position of the message, and the lines of the object that it
     /// shows.
     pub fn stands_at(&self) -> Option<(u64, LineRange)> {
@@ -131,6 +140,16 @@ pub fn join_pieces(pieces: impl IntoIterator<Item = Piece>) -> Vec<Piece> {
     joined
 }
 
+/// The pieces of an output that ends with a line feed, as people count lines: behind it none begins.
+pub fn counted_pieces(pieces: &[Piece]) -> Vec<Piece> {
+    let mut counted = pieces.to_vec();
+    if let Some(last) = counted.last_mut() {
+        let lines = last.lines_mut();
+        lines.last = lines.last.saturating_sub(1);
+    }
+    join_pieces(counted)
+}
+
 /// Replaces line numbers counted from the end, as earlier releases stored them, with real ones.
 /// `total`: lines of the output.
 pub(super) fn resolve_early_lines(pieces: &mut Vec<Piece>, total: u64) {
@@ -143,10 +162,7 @@ pub(super) fn resolve_early_lines(pieces: &mut Vec<Piece>, total: u64) {
     }
     let mut next = 1;
     for piece in pieces.iter_mut() {
-        let (Piece::Shown { shown: lines, .. }
-        | Piece::Ends { ends: lines, .. }
-        | Piece::Between { between: lines, .. }
-        | Piece::Standing { standing: lines, .. }) = piece;
+        let lines = piece.lines_mut();
         // The head and tail of a short output may overlap.
         lines.first = known(lines.first).max(next);
         lines.last = known(lines.last).min(total);

@@ -48,7 +48,7 @@ pub use call_note::{CallNote, PlainCompaction, PriceNote};
 pub use chat::{Chat, ChatMessage, VOLATILE_CHANGES};
 pub use dollars::Dollars;
 pub use event::{Cause, Event, FileEvent, NotedText, Opened, Rewrite, ShownResult};
-pub use excerpt::{Piece, join_pieces, uncut_lines};
+pub use excerpt::{Piece, counted_pieces, join_pieces, uncut_lines};
 pub use faults::{FaultKind, FaultSum, Faults};
 pub use files::FileVersions;
 pub use folds::Folds;

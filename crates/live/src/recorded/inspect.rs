@@ -18,7 +18,9 @@ use crate::journal::stored_version;
 use base::error::Result;
 use base::object::{Handle, Hash, ObjectId};
 use context::tokens::Counter;
-use session::{CallRecord, Event, Session, Shows, SlotRecord, Treatment, WithheldReason};
+use session::{
+    CallRecord, Event, Session, Shows, SlotRecord, Treatment, WithheldReason, counted_pieces,
+};
 use store::Store;
 
 /// A recorded call.
@@ -177,11 +179,12 @@ pub(super) fn inspect(
     let replayed = render(store, found, chat)?;
     let (state, history) = (&found.state, History::read(found.events()));
     let epoch = found.record.as_ref().map_or(0, |record| record.epoch);
+    let in_pools = found.record.as_ref().is_some_and(|record| record.layout == "pools");
     let places: HashSet<usize> = replayed.withheld.iter().map(|place| place.message).collect();
     let about = found.slots().zip(&replayed.messages).enumerate().map(|(at, (slot, message))| {
         let known = known_tokens(state, slot).filter(|_| !places.contains(&at));
         let tokens = known.unwrap_or_else(|| chat.tokens(message));
-        About { tokens, ..about(state, &history, slot) }
+        About { tokens, ..about(state, &history, in_pools, slot) }
     });
     let about: Vec<About> = about.collect();
     let prompt = prompt(store, found)?;
@@ -264,9 +267,11 @@ fn known_tokens(state: &Session, slot: &SlotRecord) -> Option<u64> {
     Some(state.chat().get(*chat)?.tokens)
 }
 
-fn about(state: &Session, history: &History, slot: &SlotRecord) -> About {
-    let (at, folded) = match slot {
-        SlotRecord::Chat { chat, folded, .. } => (*chat, folded.as_deref().unwrap_or_default()),
+fn about(state: &Session, history: &History, in_pools: bool, slot: &SlotRecord) -> About {
+    let (at, content, folded) = match slot {
+        SlotRecord::Chat { chat, content, folded } => {
+            (*chat, content, folded.as_deref().unwrap_or_default())
+        }
         SlotRecord::Active { active, .. } => {
             let object = Some(active.clone());
             return About { object, handle: state.handle(active), ..About::default() };
@@ -280,7 +285,15 @@ fn about(state: &Session, history: &History, slot: &SlotRecord) -> About {
         }
         Shows::Own => None,
     });
-    let since = history.since.get(&at).cloned();
+    let since = history.since.get(&at).filter(|_| !in_pools).cloned();
+    let treatment = match (state.treatment(at), fact) {
+        (_, Some(_)) if in_pools && content.is_some() => Treatment::Reference,
+        _ if in_pools => Treatment::Given,
+        (Treatment::Excerpt { pieces }, Some(fact)) if fact.ends_line => {
+            Treatment::Excerpt { pieces: counted_pieces(pieces) }
+        }
+        (treatment, _) => treatment.clone(),
+    };
     let folds = state.folds().all().filter(|fold| folded.lines().any(|line| line == fold.line));
     let folds =
         folds.filter_map(|fold| Some((fold.line.clone(), history.folds.get(&fold.first)?.clone())));
@@ -289,7 +302,7 @@ fn about(state: &Session, history: &History, slot: &SlotRecord) -> About {
         object: fact.and_then(|fact| fact.object.clone()),
         handle: fact.and_then(|fact| state.handle(fact.object.as_ref()?)),
         file: file.map(|(handle, path)| (handle, path.to_owned())),
-        treatment: (fact.is_some() || since.is_some()).then(|| state.treatment(at).clone()),
+        treatment: (fact.is_some() || since.is_some()).then_some(treatment),
         since,
         notes: state.notes(at).iter().map(|note| note.text.clone()).collect(),
         folds: folds.collect(),

@@ -3,7 +3,7 @@
 //! open.
 
 use base::object::{AsOf, Handle, ObjectId, Payload};
-use config::Settings;
+use config::{Layout, Settings};
 use live::{
     Against, Inspected, LiveSession, MessageChange, PromptChange, Since, Wanted, compare_calls,
     find_handle, find_session, inspect_beside, inspect_call, inspect_calls, newest_call, sessions,
@@ -68,6 +68,18 @@ fn what_a_person_pinned_counts_as_a_note_and_not_as_their_words() {
 }
 
 #[test]
+fn in_pools_a_result_is_told_as_the_reference_that_stands_for_it() {
+    let mut host =
+        Host::new(Settings { layout: Layout::Pools, preview_tokens: 500, ..Settings::default() });
+    host.user("begin");
+    host.tool("bash", &json!({ "command": "make" }), &"made it\n".repeat(900));
+    host.send();
+    let found = inspect(&host, 1);
+    let result = found.about.iter().find(|about| about.at == Some(2)).unwrap();
+    assert_eq!(result.treatment, Some(Treatment::Reference));
+}
+
+#[test]
 fn inspecting_a_call_lists_each_messages_form_and_age() {
     let (mut host, sent) = collapsed();
     host.restart();
@@ -79,7 +91,8 @@ fn inspecting_a_call_lists_each_messages_form_and_age() {
     }
     let second = inspect(&host, 2);
     let shown = second.about.last().unwrap();
-    assert!(matches!(shown.treatment, Some(Treatment::Excerpt { .. })), "{shown:?}");
+    let Some(Treatment::Excerpt { pieces }) = &shown.treatment else { panic!("{shown:?}") };
+    assert_eq!(pieces.last().unwrap().lines().last, 900, "as people count lines");
     assert_eq!(shown.since, Some(Since { call: 2, epoch: None }));
     assert_eq!(second.epoch_reason, None);
     let last = inspect(&host, sent.len() as u64);
