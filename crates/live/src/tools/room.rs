@@ -13,7 +13,7 @@ use context::log_layout::Texts;
 use context::pools_layout::active_block;
 use context::view::{self, Slot, user_message};
 use context::window::Marks;
-use session::{MessageKind, SlotRecord, Treatment, Why};
+use session::{MessageKind, Note, SlotRecord, Treatment, Why};
 
 impl Tools<'_> {
     /// Refuses content for which the window has no room besides what cannot leave: people's words,
@@ -59,7 +59,7 @@ impl Tools<'_> {
         Some(ledger::marks(window, bill.factor, filling).without(bill.fixed))
     }
 
-    /// Tokens of the messages that hold an object's content, as last sent.
+    /// Tokens of the messages and notes that hold an object's content, as last sent.
     pub(super) fn standing_tokens(&self, object: &ObjectId) -> u64 {
         let showings: HashSet<u64> =
             self.journal.state().showings(object).map(|showing| showing.at).collect();
@@ -77,7 +77,13 @@ impl Tools<'_> {
             SlotRecord::Pool { .. } | SlotRecord::Message { .. } => false,
         };
         let held = self.request.last_sent().filter(|(record, _)| holds(record));
-        held.map(|(record, tokens)| tokens.unwrap_or_else(|| self.recorded_tokens(record))).sum()
+        let held =
+            held.map(|(record, tokens)| tokens.unwrap_or_else(|| self.recorded_tokens(record)));
+        let state = self.journal.state();
+        let shows = |note: &&Note| note.shows.as_ref().is_some_and(|it| it.object == *object);
+        let noted = state.noted().filter(|at| !stands(*at)).flat_map(|at| state.notes(at));
+        let noted = noted.filter(shows).map(|note| self.options.counter.count(&note.text));
+        held.sum::<u64>() + noted.sum::<u64>()
     }
 
     /// Tokens of a message in a request that an earlier run of this program made.

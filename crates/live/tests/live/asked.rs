@@ -48,6 +48,23 @@ fn what_a_user_activates_comes_once_with_the_next_message() {
 }
 
 #[test]
+fn letting_go_counts_what_a_person_activated() {
+    let mut host = host(Layout::Log);
+    let once = host.live.deactivate("", "t1").unwrap();
+    for _ in 0..2 {
+        host.live.activate("", &lines_of("t1", "2-3"), false).unwrap();
+        host.user("go on");
+        host.send();
+        host.say("done");
+    }
+    let tokens = |said: &str| -> u64 {
+        said.split_whitespace().rev().nth(1).unwrap().parse().expect("a number")
+    };
+    let all = host.live.deactivate("", "t1").unwrap();
+    assert!(tokens(&all) > tokens(&once) + 10, "{once} {all}");
+}
+
+#[test]
 fn several_activated_by_a_person_come_together() {
     let mut host = host(Layout::Log);
     for lines in ["2-3", "4"] {
