@@ -47,7 +47,7 @@ fn collapsed() -> (Host, Vec<Vec<Value>>) {
 }
 
 #[test]
-fn what_a_person_pinned_counts_as_a_note_and_not_as_their_words() {
+fn what_a_person_pinned_counts_as_a_note() {
     let (mut host, _) = collapsed();
     host.say("done");
     host.user("go on");
@@ -68,7 +68,7 @@ fn what_a_person_pinned_counts_as_a_note_and_not_as_their_words() {
 }
 
 #[test]
-fn in_pools_a_result_is_told_as_the_reference_that_stands_for_it() {
+fn in_pools_why_tells_of_the_reference_of_a_result() {
     let mut host =
         Host::new(Settings { layout: Layout::Pools, preview_tokens: 500, ..Settings::default() });
     host.user("begin");
