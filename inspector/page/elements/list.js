@@ -112,7 +112,7 @@ export function virtualList({ label, heads, row, insight, kind, place = {} }) {
       });
     }
   });
-  table.addEventListener("keydown", (event) => walk(event, table));
+  table.addEventListener("keydown", (event) => walk(event, table, draw));
   new ResizeObserver(() => {
     if (place.top !== undefined && table.scrollTop === 0 && place.top > 0) {
       draw();
@@ -155,18 +155,22 @@ function likeIt(body, gone) {
 }
 
 /**
- * The arrow keys go from row to row by their first link.
+ * The arrow keys go from row to row by their first link. Keys may come faster than frames, so `draw` makes rows that are missing yet.
  * @param {KeyboardEvent} event
  * @param {HTMLElement} table
+ * @param {() => void} draw
  */
-function walk(event, table) {
+function walk(event, table, draw) {
   const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
   const present = document.activeElement?.closest(".rows > .row");
   if (step === 0 || present === null || present === undefined || !table.contains(present)) {
     return;
   }
-  const next = step > 0 ? present.nextElementSibling : present.previousElementSibling;
-  const link = next?.querySelector("a");
+  const next = () => (step > 0 ? present.nextElementSibling : present.previousElementSibling);
+  if (next() === null) {
+    draw();
+  }
+  const link = next()?.querySelector("a");
   if (link) {
     event.preventDefault();
     link.focus();
