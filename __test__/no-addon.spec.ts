@@ -115,7 +115,7 @@ test.each([
   expect(said(() => {}, "", { NAPI_RS_NATIVE_LIBRARY_PATH: library })).toEqual([
     "NO_ADDON",
     `\`NAPI_RS_NATIVE_LIBRARY_PATH\` names \`${library}\`, which is not palimpsest's native addon: ${problem}`,
-    "unset the variable, then palimpsest again",
+    "unset the variable, then start again",
   ]);
 });
 

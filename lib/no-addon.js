@@ -49,7 +49,7 @@ function explained(error, { folder, optionalDependencies = {} }) {
     const problem = causes(error).at(-1) ?? "it cannot be loaded";
     return {
       message: `\`NAPI_RS_NATIVE_LIBRARY_PATH\` names \`${given}\`, which is not palimpsest's native addon: ${problem}`,
-      hint: "unset the variable, then palimpsest again",
+      hint: "unset the variable, then start again",
     };
   }
   const [, expected, found] =
