@@ -76,6 +76,9 @@ pub struct Chat {
     left: Vec<LeftWindow>,
 }
 
+/// So many of the windows that the host left are remembered, the newest.
+const MAX_LEFT_WINDOWS: usize = 64;
+
 /// A window that a person can go back to.
 #[derive(Debug, Clone)]
 pub(super) struct LeftWindow {
@@ -225,6 +228,10 @@ impl Chat {
     /// The host leaves a window, and the chat keeps its messages.
     pub(super) fn leave(&mut self, window: LeftWindow) {
         self.left.retain(|left| !window.own.starts_with(&left.own));
+        // A host that drops its oldest message at each call leaves a window at each.
+        if self.left.len() == MAX_LEFT_WINDOWS {
+            self.left.remove(0);
+        }
         self.left.push(window);
     }
 
