@@ -65,6 +65,31 @@ fn a_note_on_a_long_line_shows_what_changed_in_it() {
     assert!(answer.contains("k0000,k0001") && !answer.contains("changed,"), "{answer}");
 }
 
+/// A host whose model read a file, and whose person may go back.
+fn rewriter() -> Host {
+    let mut host = reader("a.rs", TEXT);
+    host.rewrites = true;
+    host.say("done");
+    host
+}
+
+/// The model changes a line of the file, or somebody else does and it reads the file.
+fn change_and_see(host: &mut Host, is_edit: bool) {
+    if is_edit {
+        host.edit("a.rs", "fn two", "fn zwei");
+    } else {
+        host.write_file("a.rs", &TEXT.replace("fn two", "fn zwei"));
+        host.read("a.rs", None, None);
+    }
+}
+
+/// The next request tells of nothing more.
+fn is_told_once(host: &mut Host) {
+    host.tool("bash", &json!({ "command": "true" }), "");
+    host.send();
+    assert_eq!(notes(host), 1, "{}", host.shown());
+}
+
 #[test]
 fn a_change_before_an_edit_of_the_model_is_told() {
     let mut host = reader("a.rs", &numbered(60));
@@ -75,9 +100,7 @@ fn a_change_before_an_edit_of_the_model_is_told() {
     let note = shown.split_once("[f1] a.rs changed on disk after t1 (+1 -1):").unwrap().1;
     assert!(note.contains("-line 5 of the file\n+LINE 5 of the file"), "{note}");
     assert!(!note.contains("LINE 40"), "it wrote that itself: {note}");
-    host.tool("bash", &json!({ "command": "true" }), "");
-    host.send();
-    assert_eq!(notes(&host), 1, "{}", host.shown());
+    is_told_once(&mut host);
 }
 
 #[test]
@@ -96,9 +119,7 @@ fn a_change_before_a_patch_or_a_loose_edit_is_told() {
         let note = shown.split_once("[f1] a.rs changed on disk after t1 (+1 -1):").unwrap().1;
         assert!(note.contains("-line 5 of the file\n+LINE 5 of the file"), "{note}");
         assert!(!note.contains("LINE 40"), "it wrote that itself: {note}");
-        host.tool("bash", &json!({ "command": "true" }), "");
-        host.send();
-        assert_eq!(notes(&host), 1, "{}", host.shown());
+        is_told_once(&mut host);
     }
 }
 
@@ -120,17 +141,10 @@ fn edits_around_a_change_are_no_part_of_its_note() {
 #[test]
 fn a_branch_is_told_what_happened_on_the_one_that_was_left() {
     for is_edit in [true, false] {
-        let mut host = reader("a.rs", TEXT);
-        host.rewrites = true;
-        host.say("done");
+        let mut host = rewriter();
         let kept = host.messages.len();
         host.user("one");
-        if is_edit {
-            host.edit("a.rs", "fn two", "fn zwei");
-        } else {
-            host.write_file("a.rs", &TEXT.replace("fn two", "fn zwei"));
-            host.read("a.rs", None, None);
-        }
+        change_and_see(&mut host, is_edit);
         host.send();
         host.say("done");
         host.user("two");
@@ -142,9 +156,7 @@ fn a_branch_is_told_what_happened_on_the_one_that_was_left() {
         let shown = host.shown();
         let note = shown.split_once("[f1] a.rs changed on disk after t1 (+1 -1):").unwrap().1;
         assert!(note.contains("-fn two() {}\n+fn zwei() {}"), "{note}");
-        host.tool("bash", &json!({ "command": "true" }), "");
-        host.send();
-        assert_eq!(notes(&host), 1, "{}", host.shown());
+        is_told_once(&mut host);
     }
 }
 
@@ -161,17 +173,13 @@ fn newest_note(host: &Host) -> String {
 #[test]
 fn a_branch_visited_before_is_told_what_changed_since() {
     for is_edit in [true, false] {
-        let mut host = reader("a.rs", TEXT);
-        host.rewrites = true;
-        host.say("done");
+        let mut host = rewriter();
         let first = host.messages.clone();
         host.user("one");
+        change_and_see(&mut host, is_edit);
         if is_edit {
-            host.edit("a.rs", "fn two", "fn zwei");
-        } else {
-            host.write_file("a.rs", &TEXT.replace("fn two", "fn zwei"));
+            host.read("a.rs", None, None);
         }
-        host.read("a.rs", None, None);
         host.send();
         host.say("done");
         let second = host.messages.clone();
@@ -191,17 +199,13 @@ fn a_branch_visited_before_is_told_what_changed_since() {
         let both = "-fn two() {}\n-fn three() {}\n+fn zwei() {}\n+fn drei() {}";
         let note = newest_note(&host);
         assert!(note.ends_with(&format!("(+2 -2):\n{both}")), "{note}");
-        host.tool("bash", &json!({ "command": "true" }), "");
-        host.send();
-        assert_eq!(notes(&host), 1, "{}", host.shown());
+        is_told_once(&mut host);
     }
 }
 
 #[test]
 fn a_branch_with_all_that_the_model_did_is_told_nothing() {
-    let mut host = reader("a.rs", TEXT);
-    host.rewrites = true;
-    host.say("done");
+    let mut host = rewriter();
     let first = host.messages.clone();
     host.user("one");
     host.edit("a.rs", "fn two", "fn zwei");
@@ -220,9 +224,7 @@ fn a_branch_with_all_that_the_model_did_is_told_nothing() {
 
 #[test]
 fn what_stood_before_a_compaction_is_told_what_changed_since() {
-    let mut host = reader("a.rs", TEXT);
-    host.rewrites = true;
-    host.say("done");
+    let mut host = rewriter();
     let before = host.messages.clone();
     host.messages.clear();
     host.push(json!({ "role": "compactionSummary", "summary": "so far", "tokensBefore": 9 }));
