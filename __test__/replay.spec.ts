@@ -585,7 +585,7 @@ describe("palimpsest replay", () => {
     expect(stdout).toContain("\ncounted once: 4 requests that two of the sessions have\n");
   });
 
-  test("counts once what a fork begins with, and a file that is named twice", () => {
+  test("counts once what a fork begins with, and a file named twice", () => {
     const at = desk();
     const begin = Date.UTC(2026, 6, 1);
     const session = (id: string, texts: string[]) => {
