@@ -490,6 +490,9 @@ test("another writer makes the owner's session a shared one", async () => {
   const later = new Plugin(join(folder, "state", "palimpsest"), { warn: () => {} });
   later.authority.configure(...madeUpHost(withTelegram));
   expect((await later.sessions.whose("desk-after-reset", key)).conversation).toBe("mixed");
+  // As earlier builds kept them.
+  await plugin.sessions.choose("by-id", await plugin.sessions.choiceOf(key));
+  expect((await plugin.sessions.whose("by-id", "agent:main:by-id")).conversation).toBe("mixed");
   const both = { ...withTelegram, commands: { ownerAllowFrom: ["telegram:111", "telegram:222"] } };
   plugin.authority.configure(...madeUpHost(both));
   expect(await turn("desk", key)).toContain(secret);

@@ -401,8 +401,9 @@ export class Sessions {
     if (this.#isOwnerHeard.get(name) === false) {
       return { conversation: "mixed", name };
     }
-    const { strangers = [] } = await this.choiceOf(name);
-    const all = [...strangers, ...(this.#strangers.get(name) ?? [])];
+    // Earlier builds kept them by session ID.
+    const kept = await Promise.all([name, sessionId].map((one) => this.choiceOf(one)));
+    const all = [...kept.flatMap(({ strangers = [] }) => strangers), ...(this.#strangers.get(name) ?? [])];
     return { conversation: all.every((one) => this.#authority.isOwnerNow(one)) ? "owner" : "mixed", name };
   }
 
