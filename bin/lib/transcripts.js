@@ -16,8 +16,11 @@ export async function transcripts(addon, given) {
     given.map((path) => resolve(path)),
     true,
   );
-  const paths = sessions.map(({ path }) => real(path));
-  const all = sessions.filter((_, at) => paths.indexOf(paths[at]) === at);
+  const seen = new Set();
+  const all = sessions.filter(({ path }) => {
+    const before = seen.size;
+    return seen.add(real(path)).size > before;
+  });
   const found = all.filter(({ problem }) => problem === undefined);
   const passedOver = all.filter(({ problem }) => problem !== undefined);
   if (found.length === 0) {
