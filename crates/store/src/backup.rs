@@ -39,7 +39,7 @@ impl Store {
         let beside = output.path_beside();
         let beside = beside.ok_or_else(|| Error::argument("path", "must be the name of a file"))?;
         upkeep.backup(&beside)?;
-        let report = doctor::check_file(&beside, true, &mut |_| Ok(()))?;
+        let report = doctor::check_copy(&beside)?;
         // A time says nothing of the text.
         let is_damage =
             |found: &&Finding| found.kind.is_damage() && found.kind != FindingKind::Time;

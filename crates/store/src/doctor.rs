@@ -109,10 +109,24 @@ fn examined(store: &Store, since: TxId, progress: OnProgress<'_>) -> Result<Repo
 /// like a database.
 pub fn check_file(path: &Path, deep: bool, progress: OnProgress<'_>) -> Result<Report> {
     let path = path.to_string_lossy();
-    let store = match Store::open_read_only(&path) {
+    checked(&path, Store::open_read_only(&path), deep, progress)
+}
+
+/// Checks all of a copy that nobody else has, wherever it is.
+pub(crate) fn check_copy(path: &Path) -> Result<Report> {
+    checked(&path.to_string_lossy(), Store::open_copy(path), true, &mut |_| Ok(()))
+}
+
+fn checked(
+    path: &str,
+    opened: Result<Store>,
+    deep: bool,
+    progress: OnProgress<'_>,
+) -> Result<Report> {
+    let store = match opened {
         Ok(store) => store,
         Err(error @ Error::StoreCorrupt { .. }) => {
-            let mut report = Report::new(&path);
+            let mut report = Report::new(path);
             report.add(Finding::from_error(FindingKind::File, None, None, &error));
             return Ok(report);
         }

@@ -73,9 +73,18 @@ impl Store {
             return Self::open(path);
         }
         refuse_missing(path)?;
-        let backend = SqliteBackend::open_read_only(Path::new(path))?;
+        Ok(Self::viewed(SqliteBackend::open_read_only(Path::new(path))?))
+    }
+
+    /// Opens a copy of a store that no other process has, to read it. Others may have access to its
+    /// folder.
+    pub(crate) fn open_copy(path: &Path) -> Result<Self> {
+        Ok(Self::viewed(SqliteBackend::open_copy(path)?))
+    }
+
+    fn viewed(backend: SqliteBackend) -> Self {
         let path = backend.path.to_string_lossy().into_owned();
-        Ok(Self { path: path.into(), ..Self::with_backend(Arc::new(backend)) })
+        Self { path: path.into(), ..Self::with_backend(Arc::new(backend)) }
     }
 
     /// Uses an existing backend. Its name in colons serves as the path.

@@ -135,14 +135,22 @@ impl SqliteBackend {
     /// than this program's.
     pub fn open_read_only(path: &Path) -> Result<Self> {
         let path = absolute(path)?;
-        let viewed = open::viewers(&path)?;
-        Ok(Self {
+        Ok(Self::view(open::viewers(&path)?, path))
+    }
+
+    /// Opens a copy that no other process has, see [`open::copy_viewers`].
+    pub(crate) fn open_copy(path: &Path) -> Result<Self> {
+        Ok(Self::view(open::copy_viewers(path)?, path.to_owned()))
+    }
+
+    fn view(viewed: open::Viewed, path: PathBuf) -> Self {
+        Self {
             read_only: true,
             mark: Mutex::new(viewed.mark.map(Arc::new)),
             readers: viewed.readers.map(slot).into(),
             watcher: Some(slot(viewed.watcher)),
             ..Self::at(path, viewed.store_id, JournalMode::WriteAhead)
-        })
+        }
     }
 
     /// A store without a connection.

@@ -29,7 +29,7 @@ pub struct Report {
     /// How large the store is, and how it grows; `None` if that cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub growth: Option<Growth>,
-    /// What is wrong, in the order of discovery; at most 200.
+    /// What is wrong, in the order of discovery; at most 200, damage before what is none.
     pub findings: Vec<Finding>,
     /// Number of findings that are not listed.
     pub more_findings: u64,
@@ -160,6 +160,11 @@ impl Report {
             self.findings.push(finding);
         } else {
             self.more_findings += 1;
+            // Damage is listed before what is none, however much there is of that.
+            let other = self.findings.iter_mut().rfind(|known| !known.kind.is_damage());
+            if let Some(other) = other.filter(|_| finding.kind.is_damage()) {
+                *other = finding;
+            }
         }
     }
 }
@@ -176,5 +181,23 @@ impl Finding {
         let cause = std::error::Error::source(error);
         let problem = cause.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
         Self { kind, object: object.cloned(), tx_id, problem }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damage_is_listed_however_much_else_was_found_before() {
+        let mut report = Report::new("store.sqlite");
+        let finding = |kind| Finding { kind, object: None, tx_id: None, problem: String::new() };
+        for _ in 0..LISTED + 5 {
+            report.add(finding(FindingKind::Reference));
+        }
+        assert!(!report.is_damaged());
+        report.add(finding(FindingKind::Envelope));
+        assert_eq!((report.findings.len(), report.more_findings), (LISTED, 6));
+        assert!(report.is_damaged());
     }
 }

@@ -198,18 +198,7 @@ pub(super) fn viewers(path: &Path) -> Result<Viewed> {
     }
     check_private(&real)?;
     let path = real.as_path();
-    let view = |how: How| -> Step<([Connection; 2], Connection, String)> {
-        let open = || -> Step<Connection> {
-            let viewer = connect_with(path, how)?;
-            schema::check(&viewer, path)?;
-            query::register(&viewer)?;
-            Ok(viewer)
-        };
-        let readers = [open()?, open()?];
-        let store_id = schema::identity(&readers[0], path)?;
-        Ok((readers, connect_with(path, how)?, store_id))
-    };
-    let viewed = failure::while_busy(|| match view(How::Read) {
+    let viewed = failure::while_busy(|| match view(path, How::Read) {
         Err(failure)
             if (failure.is_cannot_open() || failure.is_read_only())
                 && folder_is_read_only(path) =>
@@ -217,12 +206,29 @@ pub(super) fn viewers(path: &Path) -> Result<Viewed> {
             if has_log(path) {
                 return Err(Error::ReadOnly { path: path.to_owned() }.into());
             }
-            view(How::ReadAlone)
+            view(path, How::ReadAlone)
         }
         viewed => viewed,
     });
-    let (readers, watcher, store_id) = viewed.map_err(|failure| failure.at(path))?;
-    Ok(Viewed { readers, watcher, store_id, mark: Mark::open_read_only(path) })
+    viewed.map_err(|failure| failure.at(path))
+}
+
+/// The same for a copy that no other process has, whoever may read it there.
+pub(super) fn copy_viewers(path: &Path) -> Result<Viewed> {
+    view(path, How::ReadAlone).map_err(|failure| failure.at(path))
+}
+
+fn view(path: &Path, how: How) -> Step<Viewed> {
+    let open = || -> Step<Connection> {
+        let viewer = connect_with(path, how)?;
+        schema::check(&viewer, path)?;
+        query::register(&viewer)?;
+        Ok(viewer)
+    };
+    let readers = [open()?, open()?];
+    let store_id = schema::identity(&readers[0], path)?;
+    let mark = Mark::open_read_only(path);
+    Ok(Viewed { readers, watcher: connect_with(path, how)?, store_id, mark })
 }
 
 /// Whether there is a non-empty log.

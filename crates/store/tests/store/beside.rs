@@ -346,6 +346,19 @@ fn a_damaged_store_takes_no_copys_place() {
     assert_eq!((fs::read(&copy).unwrap() == good, left_beside(&path)), (true, 0));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_backup_may_stand_where_others_may_write() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_folder, path) = place();
+    let store = open(&path);
+    with_sessions(&store, 1);
+    let shared = tempfile::tempdir().unwrap();
+    fs::set_permissions(shared.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let made = store.backup(&shared.path().join("copy.sqlite")).unwrap();
+    assert_eq!(made.tx_id, store.newest().unwrap().0);
+}
+
 /// Copies that are not in their place.
 fn left_beside(path: &Path) -> usize {
     let names = fs::read_dir(path.parent().unwrap()).unwrap();
