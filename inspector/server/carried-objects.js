@@ -23,10 +23,11 @@ export async function recordedHashes({ store }, { info }) {
   /** @type {Set<string>} */
   const found = new Set();
   let until = info.txId;
-  for (let one = all.get(info.id); one !== undefined; one = all.get(one.parentId ?? "")) {
+  // What an archive of somebody else says of origins may go in a circle.
+  for (let one = all.get(info.id); one !== undefined && all.delete(one.id); one = all.get(one.parentId ?? "")) {
     const at = Math.min(until, one.txId);
     for (const id of [one.id, one.chatId]) {
-      const items = await store.items(id, { at });
+      const items = await store.items(id, { at }).catch(orNone);
       for (const [, hash] of items.flatMap((item) => [...item.matchAll(/"([0-9a-f]{64})"/g)])) {
         found.add(hash);
       }
@@ -75,6 +76,14 @@ function contentOf(answers, { id, txId, type, content }) {
  */
 async function diffOf(answers, older, newer) {
   return older.id === newer.id ? answers.diff(newer.id, older.txId, newer.txId).catch(asError) : "";
+}
+
+/** A session that came into the store after its fork had no items then. @param {unknown} error @returns {never[]} */
+function orNone(error) {
+  if (/** @type {{ code?: unknown }} */ (error).code === "NOT_FOUND") {
+    return [];
+  }
+  throw error;
 }
 
 /** @param {unknown} error */

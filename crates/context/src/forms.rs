@@ -422,6 +422,8 @@ pub fn activated_line(handle: Handle, name: &str, ranges: &[LineRange], lines: u
 
 /// What a heading adds to the name of a deleted file, whose last text it shows.
 pub const LAST_VERSION: &str = " (no longer on disk; last version)";
+/// Behind the name of a call that showed an image of a file, where the file is another one now.
+pub const IMAGE_AS_READ: &str = " (as it was read; the file changed since)";
 
 /// What a heading adds to the name if another store wrote the object's latest version.
 pub fn from_elsewhere(store: &str) -> String {

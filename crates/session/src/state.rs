@@ -470,11 +470,11 @@ impl Session {
     fn rewrite(&mut self, how: Rewrite, chat_len: u64, window: &[(u64, u64)]) {
         let window: Vec<u64> = window.iter().flat_map(|(first, last)| *first..=*last).collect();
         let told = self.told_files();
-        let left_behind = self.files_leaving(&window);
+        let stays: HashSet<u64> = window.iter().copied().collect();
+        let left_behind = self.files_leaving(&stays);
         self.request_cut(how, chat_len, &window);
-        let back = self.leave_window(how, chat_len, &window);
+        let back = self.leave_window(how, chat_len, (&window, &stays));
         if how == Rewrite::Passing {
-            let stays: HashSet<u64> = window.iter().copied().collect();
             let own = self.chat.own_window.iter().copied();
             let passed: Vec<u64> = own.filter(|at| !stays.contains(at)).collect();
             self.chat.learn_passing(&passed);

@@ -266,9 +266,9 @@ impl Ingest<'_> {
         // A file that was read and then moved, before its lines came in, is known as what it is
         // now.
         let file = state.files().current(&location.id()?).clone();
-        let mut versions: Vec<Hash> = of_file(before, &file).collect();
+        let mut versions = Vec::new();
         let has_text = matches!(state.subject(&file), Some(Subject::File { lines: Some(_), .. }));
-        let mut noted = !versions.is_empty() || (before.is_some() && has_text);
+        let mut noted = before.is_some() && has_text;
         for effect in state.effects(&call.id) {
             match effect {
                 Effect::Read(read, version) if *read == file && !cause.by_model() => {
@@ -279,7 +279,9 @@ impl Ingest<'_> {
                 _ => {}
             }
         }
-        if noted {
+        // Where a provider repeats its IDs, a new call may look like one of a branch that was left.
+        versions.extend(of_file(before, &file));
+        if noted || !versions.is_empty() {
             return Ok(Some((file, versions)));
         }
         let (workspace, journal) = (&mut *self.workspace, &mut *self.journal);

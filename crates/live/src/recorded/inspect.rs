@@ -189,7 +189,7 @@ pub(super) fn inspect(
     let about: Vec<About> = about.collect();
     let prompt = prompt(store, found)?;
     let mut kinds = TimelineKinds::default();
-    let counting = Counting::new(store);
+    let counting = Counting::new(store, &chat.counted_parts);
     for (slot, about) in found.slots().zip(&about) {
         match slot {
             // A record has what changed in the pool alone.

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use super::gaps::{Gap, StoredTexts};
+use super::timeline::CountedTexts;
 use crate::journal::{chat_at, chat_item};
 use base::error::{Error, Result};
 use base::object::Hash;
@@ -35,6 +36,8 @@ pub(super) struct ChatMessages {
     known: HashMap<u64, ChatMessage>,
     /// Tokens of messages that are not shown as they came, by the hash of their JSON.
     counted: HashMap<Hash, u64>,
+    /// Tokens of their parts.
+    pub(super) counted_parts: CountedTexts,
 }
 
 impl ChatMessages {

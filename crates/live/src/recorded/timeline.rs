@@ -12,8 +12,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use self::kinds::Counted;
-pub(super) use self::kinds::Counting;
 pub use self::kinds::TimelineKinds;
+pub(super) use self::kinds::{CountedTexts, Counting};
 use self::marks::marks_of;
 pub use self::marks::{Mark, MarkKind};
 use self::objects::Showing;
@@ -99,7 +99,7 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     fn new(store: &'a Store) -> Self {
         Self {
-            counting: Counting::new(store),
+            counting: Counting::new(store, &CountedTexts::default()),
             state: Session::default(),
             slots: Vec::new(),
             kinds: TimelineKinds::default(),

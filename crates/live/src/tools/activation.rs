@@ -282,7 +282,7 @@ impl Tools<'_> {
             if is_listed && sets.is_deactivated(&object) {
                 return tools.leave_pool_with(object);
             }
-            let object = tools.image_read(&object).unwrap_or(object);
+            let object = tools.kept_image(&object).unwrap_or(object);
             let label = tools.label(&object);
             if let Some(refusal) = tools.refuse_to_unpin(call, &object) {
                 return refusal;
@@ -326,7 +326,7 @@ impl Tools<'_> {
     /// Unpins objects; they stay active.
     pub(crate) fn unpin(&mut self, call: &str, names: &str) -> Result<String> {
         self.each_named(names, |tools, object| {
-            let object = tools.image_read(&object).unwrap_or(object);
+            let object = tools.kept_image(&object).unwrap_or(object);
             let label = tools.label(&object);
             let object = tools.shown_file(&object).map_or(object, |(file, ..)| file);
             if !tools.journal.state().sets().is_pinned(&object) {
@@ -368,8 +368,13 @@ impl Tools<'_> {
             }
             return self.file_subject(&file, VersionSelector::Latest, Some((range, seen)));
         }
-        if let Some(read) = self.image_read(object).filter(|_| version == VersionSelector::Latest) {
-            return self.subject(&read, version, picks);
+        let image = self.images_read(object).next().map(|(at, read)| (at, read.clone()));
+        if version == VersionSelector::Latest
+            && let Some((at, read)) = image
+        {
+            let remark = self.remark_on_image(object, at)?;
+            let shown = self.subject(&read, version, picks)?;
+            return Ok(shown.map(|shown| Shown { name: shown.name + remark, ..shown }));
         }
         match self.journal.state().index().get(object).map(|entry| entry.subject.clone()) {
             Some(Subject::Toolcall { tool, version: known, .. }) => {
@@ -481,11 +486,29 @@ impl Tools<'_> {
         }
     }
 
-    /// The call that read a file which has no text, as an image.
-    fn image_read(&self, file: &ObjectId) -> Option<ObjectId> {
+    /// The calls that read a file which has no text as an image, with their positions, the newest first.
+    fn images_read(&self, file: &ObjectId) -> impl Iterator<Item = (u64, &ObjectId)> {
         let state = self.journal.state();
         let is_textless = matches!(state.subject(file), Some(Subject::File { lines: None, .. }));
-        state.image_of(file).filter(|_| is_textless).cloned()
+        state.images_of(file).filter(move |_| is_textless)
+    }
+
+    /// The call by which a file's image is kept in the window: the one that is pinned, else the newest.
+    fn kept_image(&self, file: &ObjectId) -> Option<ObjectId> {
+        let sets = self.journal.state().sets();
+        let pinned = self.images_read(file).find(|(_, read)| sets.is_pinned(read));
+        pinned.or_else(|| self.images_read(file).next()).map(|(_, read)| read.clone())
+    }
+
+    /// What is to be said of an image that the result at this position shows: its file may be another
+    /// one now.
+    fn remark_on_image(&mut self, file: &ObjectId, at: u64) -> Result<&'static str> {
+        let (file, obstacle) = self.workspace.look_at(self.journal, file)?;
+        let state = self.journal.state();
+        let is_there = matches!(state.subject(&file), Some(Subject::File { stamp: Some(_), .. }));
+        let was_told = state.newest_note(&file).is_some_and(|noted| at < noted);
+        let is_as_read = obstacle.is_none() && is_there && !was_told && state.knows_bytes(&file);
+        Ok(if is_as_read { "" } else { forms::IMAGE_AS_READ })
     }
 
     pub(super) fn handle_of(&self, object: &ObjectId) -> Result<Handle> {

@@ -277,10 +277,11 @@ impl Shown {
         };
         let ends = differing.ends.map(|(from, to)| format!("\nline ends: {from} before, {to} now"));
         let ends = ends.unwrap_or_default();
+        let line = if (added, removed) == (0, 0) { format!("{head}:{ends}") } else { head.clone() };
         let note = match (detail, &differing.unified) {
-            (Detail::LastLine, _) => format!("{head}{}", forms::KEEPS_CHANGING),
-            (Detail::Line, _) => head,
-            (Detail::Lines, _) if budget.tokens < LEAST_TOKENS => head,
+            (Detail::LastLine, _) => format!("{line}{}", forms::KEEPS_CHANGING),
+            (Detail::Line, _) => line,
+            (Detail::Lines, _) if budget.tokens < LEAST_TOKENS => line,
             (Detail::Lines, None) => {
                 format!("{head}:{ends}\n{}", forms::more_changes_line(handle, added + removed))
             }

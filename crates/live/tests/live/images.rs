@@ -107,16 +107,51 @@ fn an_image_alone_is_one_line() {
     assert_eq!(answer, json!([text("[t1] look · 2 images · line 1 of 1\n"), image(), image()]));
 }
 
-#[test]
-fn an_image_comes_back_by_the_name_of_its_file() {
-    let mut host = host(collapsing());
-    std::fs::write(host.path("shot.png"), b"\x89PNG\0").unwrap();
+fn read_image(host: &mut Host, bytes: &[u8]) {
+    std::fs::write(host.path("shot.png"), bytes).unwrap();
     let args = json!({ "path": "shot.png" });
     let id = host.call("read", &args);
     host.finished(&id, "read", &args, "", false);
     host.push_result(&id, "read", &json!([text("Read image file"), image()]), false);
     host.send();
+    steps(host, 4);
+}
+
+#[test]
+fn an_image_of_a_file_that_changed_says_so() {
+    let mut host = host(collapsing());
+    read_image(&mut host, b"\x89PNG\0");
+    let heading = |host: &mut Host| {
+        let answer = activate(host, &json!({ "name": "shot.png" }));
+        answer[0]["text"].as_str().unwrap().lines().next().unwrap().to_owned()
+    };
+    assert_eq!(heading(&mut host), "[t1] read · 1 image · line 1 of 1");
+    let changed = "[t1] read (as it was read; the file changed since) · 1 image · line 1 of 1";
+    std::fs::write(host.path("shot.png"), b"\x89PNG\0 changed").unwrap();
+    assert_eq!(heading(&mut host), changed);
+    host.send();
     steps(&mut host, 4);
+    assert_eq!(heading(&mut host), changed);
+    std::fs::remove_file(host.path("shot.png")).unwrap();
+    assert_eq!(heading(&mut host), changed);
+}
+
+#[test]
+fn an_image_that_was_pinned_by_its_file_is_unpinned_so() {
+    let mut host = host(collapsing());
+    read_image(&mut host, b"\x89PNG\0");
+    host.live.activate("", &Wanted { name: "shot.png".into(), ..Wanted::default() }, true).unwrap();
+    host.send();
+    read_image(&mut host, b"\x89PNG\0");
+    let refused = host.live.unpin("call", "shot.png").unwrap();
+    assert_eq!(refused, "t1 stays: the user pinned it");
+    assert_eq!(host.live.unpin("", "shot.png").unwrap(), "done: t1");
+}
+
+#[test]
+fn an_image_comes_back_by_the_name_of_its_file() {
+    let mut host = host(collapsing());
+    read_image(&mut host, b"\x89PNG\0");
     for name in ["shot.png", "f1", "t1"] {
         let answer = activate(&mut host, &json!({ "name": name }));
         assert_eq!(answer[1], image(), "{name}: {answer}");

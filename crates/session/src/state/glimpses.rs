@@ -61,11 +61,13 @@ impl Session {
         self.glimpses().rfind(|(_, shown)| *shown == file).map(|(at, _)| at)
     }
 
-    /// The call whose result showed a file without stored text last, as an image.
-    pub fn image_of(&self, file: &ObjectId) -> Option<&ObjectId> {
-        let shown = self.glimpses.0.iter().rev().filter(|(_, shown)| *shown == file);
-        let facts = shown.filter_map(|(at, _)| self.result(*at));
-        facts.filter(|fact| fact.images > 0).find_map(|fact| fact.object.as_ref())
+    /// The calls whose results showed a file without stored text as an image, with their positions, the
+    /// newest first.
+    pub fn images_of(&self, file: &ObjectId) -> impl Iterator<Item = (u64, &ObjectId)> {
+        let shown = self.glimpses.0.iter().rev().filter(move |(_, shown)| *shown == file);
+        let facts = shown.filter_map(|(at, _)| Some((*at, self.result(*at)?)));
+        let with_images = facts.filter(|(_, fact)| fact.images > 0);
+        with_images.filter_map(|(at, fact)| Some((at, fact.object.as_ref()?)))
     }
 
     /// Whether a note tells of a change of a file without stored text since a result showed it.

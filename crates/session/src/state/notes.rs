@@ -1,7 +1,7 @@
 //! What we add to messages besides what the host gave: notes, and the help for failed edits, with
 //! their tokens. Must not decide what is added.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::Session;
 use crate::event::NotedText;
@@ -169,9 +169,9 @@ impl Session {
         self.notes.left.extend(left);
     }
 
-    /// The files of which the newest message that shows, changes or tells of them is not in a window
-    /// that takes the place of this one.
-    pub(super) fn files_leaving(&self, window: &[u64]) -> Vec<ObjectId> {
+    /// The files of which the newest message that shows, changes or tells of them is not among those
+    /// that stay.
+    pub(super) fn files_leaving(&self, stays: &HashSet<u64>) -> Vec<ObjectId> {
         let mut newest = BTreeMap::new();
         for at in &self.chat.own_window {
             let shown = self.result(*at).and_then(|fact| match &fact.shows {
@@ -183,7 +183,7 @@ impl Session {
             let told = self.notes(*at).iter().flat_map(|note| &note.about);
             newest.extend(shown.into_iter().chain(told).map(|file| (file, *at)));
         }
-        let leaves = newest.into_iter().filter(|(_, at)| !window.contains(at));
+        let leaves = newest.into_iter().filter(|(_, at)| !stays.contains(at));
         leaves.map(|(file, _)| file.clone()).collect()
     }
 

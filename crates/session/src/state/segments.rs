@@ -1,5 +1,7 @@
 //! Segments: runs of chat messages as objects, and which of them the host compacted away.
 
+use std::collections::HashSet;
+
 use super::Session;
 use crate::chat::LeftWindow;
 use crate::event::Rewrite;
@@ -48,10 +50,10 @@ impl Session {
         &mut self,
         how: Rewrite,
         chat_len: u64,
-        window: &[u64],
+        (window, stays): (&[u64], &HashSet<u64>),
     ) -> Option<LeftWindow> {
         let own = &self.chat.own_window;
-        if chat_len < self.chat.len() || own.iter().all(|at| window.contains(at)) {
+        if chat_len < self.chat.len() || own.iter().all(|at| stays.contains(at)) {
             return None;
         }
         let (own, compacted) = (own.clone(), self.compacted.clone());

@@ -1,6 +1,10 @@
 //! Breaks a request down: the tokens of a slot by kind of content, by our own count, and the
 //! objects that it shows.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use serde::Serialize;
 
 use super::objects::Way;
@@ -75,15 +79,25 @@ impl Counted {
     }
 }
 
+/// Tokens of texts that were counted, by their hash and whether they are JSON: the calls of a session
+/// show mostly the same.
+pub(in crate::recorded) type CountedTexts = Rc<RefCell<HashMap<(Hash, bool), u64>>>;
+
 /// Counts slots.
 pub(in crate::recorded) struct Counting<'a> {
     store: &'a Store,
     counter: Counter,
+    known: CountedTexts,
 }
 
 impl<'a> Counting<'a> {
-    pub(in crate::recorded) fn new(store: &'a Store) -> Self {
-        Self { store, counter: Counter::default() }
+    pub(in crate::recorded) fn new(store: &'a Store, known: &CountedTexts) -> Self {
+        Self { store, counter: Counter::default(), known: Rc::clone(known) }
+    }
+
+    /// Tokens of a text, which `count` counts if it was not counted before.
+    fn once(&self, text: &str, is_json: bool, count: impl FnOnce() -> u64) -> u64 {
+        *self.known.borrow_mut().entry((Hash::of(text), is_json)).or_insert_with(count)
     }
 
     /// Counts a slot in the session's present state. `pool`: the lines of the metadata pool in the
@@ -130,12 +144,14 @@ impl<'a> Counting<'a> {
     ) -> Counted {
         let treatment = if content.is_some() { state.treatment(at) } else { &Treatment::Given };
         let way = Way::of(treatment);
-        let whole = content.map_or(message.tokens, |content| content_tokens(content, self.counter));
+        let of_content =
+            |content| self.once(content, true, || content_tokens(content, self.counter));
+        let whole = content.map_or(message.tokens, of_content);
         // Notes stand after the content to which they were added.
         let added = if content.is_some() { state.notes(at) } else { &[] };
-        let notes = added.iter().map(|note| self.counter.count(&note.text)).sum::<u64>().min(whole);
+        let notes = added.iter().map(|note| self.of_text(&note.text)).sum::<u64>().min(whole);
         let tokens = whole - notes;
-        let references = folded.map_or(0, |lines| self.counter.count(lines));
+        let references = folded.map_or(0, |lines| self.of_text(lines));
         let mut kinds = TimelineKinds { notes, references, ..TimelineKinds::default() };
         let mut shows = Vec::new();
         match (&message.kind, state.result(at)) {
@@ -177,10 +193,10 @@ impl<'a> Counting<'a> {
     }
 
     fn of_text(&self, text: &str) -> u64 {
-        self.counter.count(text)
+        self.once(text, false, || self.counter.count(text))
     }
 
     fn of_message(&self, json: &str) -> u64 {
-        context::host::HostMessage::parse(json, self.counter).tokens()
+        self.once(json, true, || context::host::HostMessage::parse(json, self.counter).tokens())
     }
 }
