@@ -22,7 +22,7 @@ pub use document::{
     Tag, TextPlace,
 };
 pub use resolve::{Resolution, VaultIndex, link_key, path_key};
-pub use units::{TextUnit, UnitKind, units};
+pub use units::{TextUnit, UnitKind, announces, units};
 
 use lines::Lines;
 use sections::Sections;

@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::checks::without_comments;
 use super::citations::cites;
 use super::kind::kind_of;
 use super::page::{FIRST_WORDS, LeadIn, Page, PageId, PagePlace, each_word, words};
@@ -62,9 +63,9 @@ pub(super) fn pages_of(
             let is_in = |range| is_tagged(document, range, name);
             is_in(&draft.range) || is_in(&lead_in) || is_below_tag(&place, name)
         };
-        let announced = &text[lead_in.clone()];
         let mut cited = cites(body, &links);
-        cited.extend(cites(announced, &self::links(document, &lead_in)));
+        cited.extend(cites(&text[lead_in.clone()], &self::links(document, &lead_in)));
+        let announced = without_comments(&text[lead_in.clone()]);
         let lead_in = LeadIn {
             text: announced.split_whitespace().collect::<Vec<_>>().join(" "),
             lines: (leading.start, leading.end),
@@ -73,7 +74,7 @@ pub(super) fn pages_of(
             id,
             kind: kind_of(
                 &place.headings,
-                [announced, &without_marker(body)],
+                [&announced, &without_marker(body)],
                 is_link_only(body, &links),
             ),
             is_pinned: is_tagged("pinned") || is_below_pin(&place),

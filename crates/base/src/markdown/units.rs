@@ -78,10 +78,9 @@ fn is_comment(said: &str) -> bool {
     within("<!--", "-->") || within("%%", "%%")
 }
 
-/// Whether a block announces what stands directly behind it: its text ends with a colon.
-fn announces(block: &str, between: &str) -> bool {
-    let said = block.trim_end().trim_end_matches(['*', '_']);
-    said.ends_with([':', '：']) && between.trim().is_empty()
+/// Whether a block announces a list directly behind it: its text ends with a colon.
+pub fn announces(block: &str) -> bool {
+    block.trim_end().trim_end_matches(['*', '_']).ends_with([':', '：'])
 }
 
 struct Walk {
@@ -104,7 +103,9 @@ impl Walk {
                         self.lists = 1 + usize::from(first.is_some());
                         let last = self.found.last_mut().filter(|(kind, block, _)| {
                             let between = &text[block.end..range.start];
-                            *kind == UnitKind::Block && announces(&text[block.clone()], between)
+                            *kind == UnitKind::Block
+                                && between.trim().is_empty()
+                                && announces(&text[block.clone()])
                         });
                         self.lead_in = last.map(|(kind, block, _)| {
                             *kind = UnitKind::LeadIn;

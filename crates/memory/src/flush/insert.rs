@@ -3,7 +3,7 @@
 
 use crate::page::heading_words;
 use crate::parse::without_marker;
-use base::markdown::{self, Document, Heading, UnitKind};
+use base::markdown::{self, Document, Heading, TextUnit, UnitKind};
 
 /// The heading for entries that suggest no other.
 const NOTES: &str = "Notes";
@@ -109,16 +109,19 @@ fn heading_for<'a>(
 }
 
 /// The number of lines before the insertion point behind the last entry below a heading, and
-/// whether that entry is a list item. A list that something announces has no room for others: they go
-/// before that.
+/// whether that entry is a list item. Lists that something announces have no room for others, nor is
+/// there any behind what would announce one: they go before that.
 fn end_of(document: &Document, heading: &Heading, text: &str, lines: &[&str]) -> (usize, bool) {
     let next = document.headings.iter().map(|one| one.line).find(|line| *line > heading.line);
     let end = next.map_or(lines.len(), |line| line - 1);
     let units = markdown::units(text).into_iter();
-    let mut below = units.filter(|unit| unit.line > heading.line && unit.line <= end).rev();
-    let lead_in =
-        below.find(|unit| unit.lead_in.is_none()).filter(|unit| unit.kind == UnitKind::LeadIn);
-    let end = lead_in.map_or(end, |unit| unit.line - 1);
+    let below = units.filter(|unit| unit.line > heading.line && unit.line <= end).rev();
+    let is_announced = |unit: &TextUnit| {
+        unit.lead_in.is_some()
+            || unit.kind == UnitKind::LeadIn
+            || (unit.kind == UnitKind::Block && markdown::announces(&text[unit.range.clone()]))
+    };
+    let end = below.take_while(is_announced).last().map_or(end, |unit| unit.line - 1);
     // An underlined heading has two lines.
     let start = heading.line + usize::from(is_underlined(lines, heading));
     let below = lines.get(start..end).unwrap_or_default();
@@ -235,6 +238,12 @@ mod tests {
                 "## Notes\n- x\n- a\n\nNever:\n- y\n- z\n",
             ),
             ("## Notes\nNever:\n- y\n", "a", "## Notes\n\n- a\n\nNever:\n- y\n"),
+            (
+                "## Notes\n- x\n\nDo:\n- y\n\nDon't:\n- z\n",
+                "a",
+                "## Notes\n- x\n- a\n\nDo:\n- y\n\nDon't:\n- z\n",
+            ),
+            ("## Notes\n\nThings to do:\n", "a", "## Notes\n\n- a\n\nThings to do:\n"),
             ("```\n## Notes\n```\n", "a", "```\n## Notes\n```\n\n## Notes\n\n- a\n"),
             ("## Notes\n", "- a\nb\n\nc", "## Notes\n\n- a\n  b\n\n  c\n"),
         ] {

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::dates;
+use crate::checks::without_comments;
 use crate::parse::headings_at;
 use base::markdown::{self, Document, TextUnit, UnitKind};
 use store::SnippetLine;
@@ -78,7 +79,8 @@ pub(super) fn passages(document: usize, name: &str, text: &str) -> Vec<Passage> 
             add(section, headings.clone(), lead_in.clone(), line, part);
         }
         if unit.kind == UnitKind::LeadIn {
-            let said: Vec<&str> = text[unit.range.clone()].split_whitespace().collect();
+            let said = without_comments(&text[unit.range.clone()]);
+            let said: Vec<&str> = said.split_whitespace().collect();
             let mut line = SnippetLine::plain(&said.join(" "));
             line.line = unit.line as u64;
             announced = Some(line);

@@ -221,6 +221,13 @@ fn a_list_goes_with_its_lead_in() {
 }
 
 #[test]
+fn a_comment_in_a_lead_in_is_not_shown() {
+    let text = "Rules <!-- ask Bob --> for git:\n\n- no force-push\n";
+    let text = Desk::new(&[("a/memory/MEMORY.md", text)]).section().text;
+    assert!(text.contains("\nRules for git:\n- no force-push"), "{text}");
+}
+
+#[test]
 fn a_secret_in_a_lead_in_withholds_its_list() {
     let secret = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
     let text = format!("With {secret} do this:\n\n- deploy\n\nThen:\n\n- wait\n");
