@@ -532,7 +532,7 @@ impl Session {
     }
 
     /// The stamp of a known file without text.
-    fn stamp_of(&self, file: &ObjectId) -> Option<FileStamp> {
+    pub fn stamp_of(&self, file: &ObjectId) -> Option<FileStamp> {
         match &self.index.get(file)?.subject {
             Subject::File { lines: None, stamp, .. } => *stamp,
             _ => None,

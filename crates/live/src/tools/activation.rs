@@ -7,7 +7,9 @@ use super::naming::answered;
 use super::selection::{Kept, PartKept, Selection, select};
 use crate::journal::if_found;
 use base::error::{Error, Result};
-use base::object::{Handle, HandleKind, Hash, Name, ObjectId, Reading, VersionSelector, quote};
+use base::object::{
+    FileStamp, Handle, HandleKind, Hash, Name, ObjectId, Reading, VersionSelector, quote,
+};
 use config::{Layout, Settings};
 use context::forms;
 use context::host::image_units;
@@ -368,11 +370,11 @@ impl Tools<'_> {
             }
             return self.file_subject(&file, VersionSelector::Latest, Some((range, seen)));
         }
-        let image = self.images_read(object).next().map(|(at, read)| (at, read.clone()));
+        let image = self.images_read(object).next().map(|(stamp, read)| (stamp, read.clone()));
         if version == VersionSelector::Latest
-            && let Some((at, read)) = image
+            && let Some((stamp, read)) = image
         {
-            let remark = self.remark_on_image(object, at)?;
+            let remark = self.remark_on_image(object, stamp)?;
             let shown = self.subject(&read, version, picks)?;
             return Ok(shown.map(|shown| Shown { name: shown.name + remark, ..shown }));
         }
@@ -486,8 +488,8 @@ impl Tools<'_> {
         }
     }
 
-    /// The calls that read a file which has no text as an image, with their positions, the newest first.
-    fn images_read(&self, file: &ObjectId) -> impl Iterator<Item = (u64, &ObjectId)> {
+    /// The calls that read a file which has no text as an image, see [`session::Session::images_of`].
+    fn images_read(&self, file: &ObjectId) -> impl Iterator<Item = (Option<FileStamp>, &ObjectId)> {
         let state = self.journal.state();
         let is_textless = matches!(state.subject(file), Some(Subject::File { lines: None, .. }));
         state.images_of(file).filter(move |_| is_textless)
@@ -500,14 +502,17 @@ impl Tools<'_> {
         pinned.or_else(|| self.images_read(file).next()).map(|(_, read)| read.clone())
     }
 
-    /// What is to be said of an image that the result at this position shows: its file may be another
+    /// What is to be said of an image that was read when its file had this stamp: the file may be another
     /// one now.
-    fn remark_on_image(&mut self, file: &ObjectId, at: u64) -> Result<&'static str> {
+    fn remark_on_image(
+        &mut self,
+        file: &ObjectId,
+        read: Option<FileStamp>,
+    ) -> Result<&'static str> {
         let (file, obstacle) = self.workspace.look_at(self.journal, file)?;
-        let state = self.journal.state();
-        let is_there = matches!(state.subject(&file), Some(Subject::File { stamp: Some(_), .. }));
-        let was_told = state.newest_note(&file).is_some_and(|noted| at < noted);
-        let is_as_read = obstacle.is_none() && is_there && !was_told && state.knows_bytes(&file);
+        let now = self.journal.state().stamp_of(&file);
+        let of = |stamp: FileStamp| (stamp.mtime_ns, stamp.size, stamp.inode);
+        let is_as_read = obstacle.is_none() && now.is_some() && now.map(of) == read.map(of);
         Ok(if is_as_read { "" } else { forms::IMAGE_AS_READ })
     }
 

@@ -6,11 +6,18 @@ use std::collections::BTreeMap;
 use super::{Effect, Session};
 use crate::index::Subject;
 use crate::message::Shows;
-use base::object::ObjectId;
+use base::object::{FileStamp, ObjectId};
 
-/// The files by position of the result.
+/// What results show, by their positions.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Glimpses(BTreeMap<u64, ObjectId>);
+pub(super) struct Glimpses(BTreeMap<u64, Glimpse>);
+
+#[derive(Debug, Clone)]
+struct Glimpse {
+    file: ObjectId,
+    /// Of the file when the result came in.
+    stamp: Option<FileStamp>,
+}
 
 impl Glimpses {
     /// Cuts the chat back to this length.
@@ -25,7 +32,8 @@ impl Glimpses {
 
     /// A file goes on as another object.
     pub(super) fn move_object(&mut self, from: &ObjectId, to: &ObjectId) {
-        self.0.values_mut().filter(|file| *file == from).for_each(|file| *file = to.clone());
+        let shown = self.0.values_mut().map(|shown| &mut shown.file);
+        shown.filter(|file| *file == from).for_each(|file| *file = to.clone());
     }
 }
 
@@ -46,13 +54,14 @@ impl Session {
             Effect::Changed(..) | Effect::Activated(..) => None,
         });
         if let Some(file) = read.filter(is_textless).last().cloned() {
-            self.glimpses.0.insert(at, file);
+            let stamp = self.stamp_of(&file);
+            self.glimpses.0.insert(at, Glimpse { file, stamp });
         }
     }
 
     /// The results that show files without stored text, with the files, in order.
     pub fn glimpses(&self) -> impl DoubleEndedIterator<Item = (u64, &ObjectId)> {
-        let all = self.glimpses.0.iter().map(|(at, file)| (*at, file));
+        let all = self.glimpses.0.iter().map(|(at, shown)| (*at, &shown.file));
         all.filter(|(at, _)| self.place(*at).stands && self.is_in_front(*at))
     }
 
@@ -61,13 +70,17 @@ impl Session {
         self.glimpses().rfind(|(_, shown)| *shown == file).map(|(at, _)| at)
     }
 
-    /// The calls whose results showed a file without stored text as an image, with their positions, the
-    /// newest first.
-    pub fn images_of(&self, file: &ObjectId) -> impl Iterator<Item = (u64, &ObjectId)> {
-        let shown = self.glimpses.0.iter().rev().filter(move |(_, shown)| *shown == file);
-        let facts = shown.filter_map(|(at, _)| Some((*at, self.result(*at)?)));
-        let with_images = facts.filter(|(_, fact)| fact.images > 0);
-        with_images.filter_map(|(at, fact)| Some((at, fact.object.as_ref()?)))
+    /// The calls whose results showed a file without stored text as an image, the newest first, with the
+    /// file's stamp at that time.
+    pub fn images_of(
+        &self,
+        file: &ObjectId,
+    ) -> impl Iterator<Item = (Option<FileStamp>, &ObjectId)> {
+        let shown = self.glimpses.0.iter().rev().filter(move |(_, shown)| shown.file == *file);
+        shown.filter_map(|(at, shown)| {
+            let fact = self.result(*at).filter(|fact| fact.images > 0)?;
+            Some((shown.stamp, fact.object.as_ref()?))
+        })
     }
 
     /// Whether a note tells of a change of a file without stored text since a result showed it.
