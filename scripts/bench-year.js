@@ -12,7 +12,7 @@ import { parseArgs } from "node:util";
 import { gunzipSync } from "node:zlib";
 import { openStore } from "../index.js";
 import { childSeconds } from "./lib/processor-time.js";
-import { played, writeCopies } from "./lib/year.js";
+import { nameOf, played, writeCopies } from "./lib/year.js";
 import { root } from "./setup.js";
 
 /** @typedef {import("./lib/year.js").Message} Message */
@@ -131,7 +131,7 @@ async function build(sessions, size, path) {
  */
 async function measure({ name, words }, path, size) {
   const places = {
-    "@session": `session-${(size >> 1).toString(36)}`,
+    "@session": `session-${nameOf(size >> 1)}`,
     "@archive": join(work, "all.jsonl.zst"),
     "@backup": join(work, "backup.sqlite"),
   };

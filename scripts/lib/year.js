@@ -105,6 +105,14 @@ export async function writeCopies(sessions, { from, to }, path) {
   await once(out, "finish");
 }
 
+/**
+ * The name of a copy, of one length for all: an ID that ends in a number is then another one in each.
+ * @param {number} number
+ */
+export function nameOf(number) {
+  return number.toString(36).padStart(3, "0");
+}
+
 /** One session under another name, with other words and hashes. */
 class Copy {
   transactions = 0;
@@ -141,7 +149,7 @@ class Copy {
 
   /** @param {Line} line */
   #content(line) {
-    const text = this.#words(line.text.replace(everyWord, this.number.toString(36)));
+    const text = this.#words(line.text.replace(everyWord, nameOf(this.number)));
     const hash = sha(text);
     this.#names.set(line.hash, hash);
     this.#texts.set(hash, text);
@@ -150,7 +158,7 @@ class Copy {
 
   /** Words as this copy has them: else each text would count as a copy of the others. @param {string} text */
   #words(text) {
-    const own = this.number.toString(36);
+    const own = nameOf(this.number);
     // In JSON, a backslash and the letter after it are one.
     return text.replace(/(?<!\\)\p{L}{2,}/gu, `${own}$&`);
   }
@@ -196,7 +204,7 @@ class Copy {
   /** @param {Line} line @returns {Line} */
   #identity(line) {
     if (line.source === null) {
-      const id = line.id.replace(everyWord, this.number.toString(36));
+      const id = line.id.replace(everyWord, nameOf(this.number));
       return { ...line, id, identity_hash: sha(canonical({ id, type: line.type, source: null })) };
     }
     const path = `/folder-${Math.floor(this.number / ofOneFolder)}${line.source.path}`;
@@ -210,7 +218,7 @@ class Copy {
   /** JSON with the copy's names, hashes and paths. @param {string} text */
   #json(text) {
     let changed = text
-      .replace(everyWord, this.number.toString(36))
+      .replace(everyWord, nameOf(this.number))
       .replace(/\b[0-9a-f]{64}\b/g, (found) => this.#names.get(found) ?? found);
     for (const [before, after] of this.#paths) {
       changed = changed.replaceAll(before, after);
