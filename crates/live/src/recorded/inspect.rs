@@ -181,15 +181,15 @@ pub(super) fn inspect(
     let epoch = found.record.as_ref().map_or(0, |record| record.epoch);
     let in_pools = found.record.as_ref().is_some_and(|record| record.layout == "pools");
     let places: HashSet<usize> = replayed.withheld.iter().map(|place| place.message).collect();
+    let counting = Counting::new(store, &chat.counted);
     let about = found.slots().zip(&replayed.messages).enumerate().map(|(at, (slot, message))| {
         let known = known_tokens(state, slot).filter(|_| !places.contains(&at));
-        let tokens = known.unwrap_or_else(|| chat.tokens(message));
+        let tokens = known.unwrap_or_else(|| counting.of_message(message));
         About { tokens, ..about(state, &history, in_pools, slot) }
     });
     let about: Vec<About> = about.collect();
     let prompt = prompt(store, found)?;
     let mut kinds = TimelineKinds::default();
-    let counting = Counting::new(store, &chat.counted_parts);
     for (slot, about) in found.slots().zip(&about) {
         match slot {
             // A record has what changed in the pool alone.

@@ -8,7 +8,6 @@ use super::gaps::{Gap, StoredTexts};
 use super::timeline::CountedTexts;
 use crate::journal::{chat_at, chat_item};
 use base::error::{Error, Result};
-use base::object::Hash;
 use context::content::text_content;
 use context::host::HostMessage;
 use context::tokens::Counter;
@@ -34,10 +33,8 @@ pub(super) struct ChatMessage {
 pub(super) struct ChatMessages {
     until: usize,
     known: HashMap<u64, ChatMessage>,
-    /// Tokens of messages that are not shown as they came, by the hash of their JSON.
-    counted: HashMap<Hash, u64>,
-    /// Tokens of their parts.
-    pub(super) counted_parts: CountedTexts,
+    /// Tokens of messages that are not shown as they came, and of their parts.
+    pub(super) counted: CountedTexts,
 }
 
 impl ChatMessages {
@@ -74,12 +71,6 @@ impl ChatMessages {
             }
         }
         Ok(())
-    }
-
-    /// Tokens of a message as a call shows it, by our count.
-    pub(super) fn tokens(&mut self, message: &str) -> u64 {
-        let count = || HostMessage::parse(message, Counter::default()).tokens();
-        *self.counted.entry(Hash::of(message)).or_insert_with(count)
     }
 
     /// A message that was read.

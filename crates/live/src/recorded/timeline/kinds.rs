@@ -196,7 +196,8 @@ impl<'a> Counting<'a> {
         self.once(text, false, || self.counter.count(text))
     }
 
-    fn of_message(&self, json: &str) -> u64 {
+    /// Tokens of a message as a call shows it.
+    pub(in crate::recorded) fn of_message(&self, json: &str) -> u64 {
         self.once(json, true, || context::host::HostMessage::parse(json, self.counter).tokens())
     }
 }
