@@ -1,12 +1,13 @@
 //! Sessions of OpenCode: one database for all sessions, a folder of small files before version 1.2,
 //! or the output of `opencode export`. In all three, a session has messages and a message has
 //! parts: texts, thinking, tool calls with their outputs, and marks where a response began and
-//! ended.
+//! ended. OpenCode 2 keeps each in one row, see `second`.
 //!
 //! Must not apply compactions: replay decides itself what later calls see.
 
 pub(super) mod database;
 mod folder;
+mod second;
 
 use std::path::Path;
 

@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 use store::SqliteBackend;
 use tempfile::TempDir;
 
+use crate::readers::{counts, gist};
+
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/transcripts").join(name)
 }
@@ -134,6 +136,70 @@ fn what_was_taken_back_is_left_out() {
     assert_eq!(cut.messages[..], whole.messages[..cut.messages.len()]);
     assert!(whole.messages[cut.messages.len()].contains("Show me the function once more."));
     assert_eq!(cut.notes, ["messages of branches that were left: 3"]);
+}
+
+#[test]
+fn sessions_of_opencode_2_are_read_from_their_own_tables() {
+    let (_folder, path) = copied("opencode.db");
+    let before = names(&path);
+    let writer = crate::opened(&path).unwrap();
+    // A session of before that was opened is there, too, with all its messages.
+    let tables =
+        "create table session_v2 (id text, directory text, revert text, time_created integer);
+        insert into session_v2 select id, '/moved', null, time_created from session where id = '{}';
+        insert into session_v2 values ('ses_second', '/w', null, 9999999999999)";
+    writer.pragma_update(None, "foreign_keys", false).unwrap();
+    writer.execute_batch(&tables.replace("{}", &before[0])).unwrap();
+    let put = |session: &str, seq: i64, kind: &str, data: &Value| {
+        let row = "insert into session_message (id, session_id, type, seq, time_created, time_updated, data)
+            values (?2 || ?1, ?1, ?3, ?2, 0, 0, ?4)";
+        writer.execute(row, (session, seq, kind, data.to_string())).unwrap();
+    };
+    put(&before[0], 1, "user", &json!({ "text": "Opened again." }));
+    let image = json!({ "type": "file", "mime": "image/png", "uri": "data:image/png;base64,REVG" });
+    let tool = |id: &str, state: &Value| json!({ "type": "tool", "id": id, "name": "shell", "state": state });
+    let done = json!({ "status": "completed", "input": {}, "content": [{ "type": "text", "text": "a" }, image] });
+    let failed = json!({ "status": "error", "input": {}, "error": { "message": "no" } });
+    let files = json!([{ "mime": "text/plain", "name": "a.txt", "data": "aGk=" },
+        { "mime": "image/png", "data": "QUJD" }]);
+    let said = |text: &str| json!({ "type": "text", "text": text });
+    let content = json!([{ "type": "reasoning", "text": "Hm." }, said("Yes."), tool("c", &done), tool("d", &failed)]);
+    let tokens = json!({ "input": 7, "output": 5, "cache": { "read": 90 } });
+    let model = json!({ "id": "claude-sonnet-5", "providerID": "anthropic" });
+    let rows = [
+        ("user", json!({ "text": "Look.", "files": files })),
+        ("assistant", json!({ "model": model, "content": content, "tokens": tokens })),
+        ("shell", json!({ "command": "pwd", "output": { "output": "/w" } })),
+        ("system", json!({ "text": "Be brief." })),
+        ("compaction", json!({ "status": "completed", "summary": "All so far." })),
+        ("assistant", json!({ "content": [said("Done.")] })),
+        ("idle", json!({ "outcome": "succeeded" })),
+    ];
+    for (seq, (kind, data)) in (1..).zip(&rows) {
+        put("ses_second", seq, kind, data);
+    }
+    drop(writer);
+    assert_eq!(names(&path), [&before[0][..], &before[1], "ses_second"]);
+    let read =
+        |name: &str| Transcript::read(Path::new(&format!("{}#{name}", path.display()))).unwrap();
+    let opened = read(&before[0]);
+    assert_eq!((opened.cwd.as_deref(), opened.messages.len()), (Some("/moved"), 1));
+    let second = read("ses_second");
+    assert_eq!(
+        gist(&second),
+        [
+            "user: Attached file: a.txt\n\nhi Some(\"image\") Look.",
+            "assistant: (Hm.) Yes. c:shell{} d:shell{}",
+            "result: a Some(\"image\")",
+            "failed: no",
+            "put in: Shell command: pwd\n\n/w",
+            "put in: All so far.",
+            "assistant: Done.",
+        ]
+    );
+    let answer: Value = serde_json::from_str(&second.messages[1]).unwrap();
+    assert_eq!((&answer["model"], &answer["usage"]["cacheRead"]), (&model["id"], &json!(90)));
+    assert_eq!((second.read, second.held), (counts(2, 2), counts(2, 2)));
 }
 
 #[test]
