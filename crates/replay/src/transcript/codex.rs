@@ -22,6 +22,16 @@ const OF_PROVIDER_KINDS: [&str; 4] =
 const WRAPPERS: [&str; 5] =
     ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
 
+/// Types of lines that repeat what others say, or are for the program alone.
+const RECORDS: [&str; 6] = [
+    "inter_agent_communication_metadata",
+    "realtime_item",
+    "retained_context",
+    "security_risk_score",
+    "token_usage_record",
+    "world_state",
+];
+
 /// Beginnings of user messages that Codex itself inserts.
 const INJECTED_STARTS: [&str; 7] = [
     "<environment_context>",
@@ -79,6 +89,9 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
             ("response_item", Some(item)) => rollout.item(item, line.number, notes),
             ("event_msg", Some(event)) => rollout.event(event, notes),
             ("compacted", Some(compacted)) => rollout.compacted(compacted, notes),
+            // What another agent said, before it was an item.
+            ("inter_agent_communication", Some(said)) => rollout.report(said, notes),
+            (kind, Some(_)) if RECORDS.contains(&kind) => {}
             // A message of the Responses API may do without a type.
             ("", None) if line.object.contains_key("role") => {
                 rollout.message(&line.object, notes);
@@ -127,16 +140,7 @@ impl Rollout {
         let call = text(item, "call_id").or_else(|| text(item, "id"));
         match (kind, call) {
             ("message", _) => self.message(item, notes),
-            // What a sub-agent reports to the model.
-            ("agent_message", _) => {
-                let content = item.get("content").unwrap_or(&Value::Null);
-                let texts: Vec<Value> = texts_of(content).map(text_block).collect();
-                if texts.is_empty() {
-                    notes.count("reports of sub-agents whose text is not in the file");
-                } else {
-                    self.push(Message::user(Value::Array(texts), self.now, Some(INJECTED)));
-                }
-            }
+            ("agent_message", _) => self.report(item, notes),
             ("reasoning", _) => {
                 let thought = [item.get("summary"), item.get("content")]
                     .into_iter()
@@ -169,6 +173,18 @@ impl Rollout {
             }
             ("ghost_snapshot" | "compaction" | "compaction_summary", _) => {}
             _ => notes.count_at("items of an unknown type left out", line),
+        }
+    }
+
+    /// Takes what another agent says to the model: a sub-agent's report, or its task.
+    fn report(&mut self, said: &Map<String, Value>, notes: &mut Notes) {
+        let content = said.get("content").unwrap_or(&Value::Null);
+        let texts: Vec<Value> =
+            content.as_str().into_iter().chain(texts_of(content)).map(text_block).collect();
+        if texts.is_empty() {
+            notes.count("messages of other agents whose text is not in the file");
+        } else {
+            self.push(Message::user(Value::Array(texts), self.now, Some(INJECTED)));
         }
     }
 

@@ -424,11 +424,15 @@ fn lists_of_other_forms_are_refused_with_what_is_strange() {
 }
 
 #[test]
-fn the_report_of_a_sub_agent_of_codex_is_kept() {
-    let item = |payload: Value| json!({ "type": "response_item", "timestamp": "2026-07-01T10:00:00Z", "payload": payload });
+fn what_agents_of_codex_tell_each_other_is_kept() {
+    let line = |kind: &str, payload: Value| json!({ "type": kind, "timestamp": "2026-07-01T10:00:00Z", "payload": payload });
+    let item = |payload: Value| line("response_item", payload);
     let said = |kind: &str, text: &str| json!([{ "type": kind, "text": text }]);
+    let told = json!({ "author": "/root", "recipient": "/root/a", "content": "Your task.", "trigger_turn": true });
     let text = lines(&[
-        json!({ "type": "session_meta", "timestamp": "2026-07-01T10:00:00Z", "payload": { "id": "c", "cwd": "/w" } }),
+        line("session_meta", json!({ "id": "c", "cwd": "/w" })),
+        line("world_state", json!({ "full": true, "state": {} })),
+        line("inter_agent_communication", told),
         item(json!({ "type": "message", "role": "user", "content": said("input_text", "Ask.") })),
         item(
             json!({ "type": "function_call", "call_id": "c1", "name": "spawn_agent", "arguments": "{}" }),
@@ -448,6 +452,7 @@ fn the_report_of_a_sub_agent_of_codex_is_kept() {
     assert_eq!(
         gist(&read),
         [
+            "put in: Your task.",
             "user: Ask.",
             "assistant: c1:spawn_agent{}",
             "result: started",
@@ -455,7 +460,7 @@ fn the_report_of_a_sub_agent_of_codex_is_kept() {
             "assistant: It is found."
         ]
     );
-    assert_eq!(read.notes, ["reports of sub-agents whose text is not in the file: 1"]);
+    assert_eq!(read.notes, ["messages of other agents whose text is not in the file: 1"]);
 }
 
 #[test]
