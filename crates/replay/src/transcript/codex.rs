@@ -82,7 +82,7 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
             model.clone_into(&mut rollout.model);
         }
         match (kind.as_str(), payload) {
-            ("session_meta", Some(meta)) => rollout.start(meta),
+            ("session_meta", Some(meta)) => rollout.start(meta, notes),
             ("turn_context", Some(turn)) => {
                 text(turn, "model").unwrap_or_default().clone_into(&mut rollout.model);
             }
@@ -96,7 +96,7 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
             ("", None) if line.object.contains_key("role") => {
                 rollout.message(&line.object, notes);
             }
-            ("", None) => rollout.start(&line.object),
+            ("", None) => rollout.start(&line.object, notes),
             (_, None) => rollout.item(&line.object, line.number, notes),
             (_, Some(_)) => notes.count_at("lines of an unknown type left out", line.number),
         }
@@ -120,7 +120,12 @@ struct Rollout {
 
 impl Rollout {
     /// Reads the first line. A fork also has its parent's first line, after its own.
-    fn start(&mut self, meta: &Map<String, Value>) {
+    fn start(&mut self, meta: &Map<String, Value>, notes: &mut Notes) {
+        // A newer fork only names where its history stands.
+        if meta.get("history_base").is_some_and(Value::is_object) {
+            notes
+                .count("beginnings that stand in another session's file, counted as system prompt");
+        }
         let parent = text(meta, "forked_from_id")
             .or_else(|| text(meta, "id").filter(|_| self.parts.session_id.is_some()));
         if self.parts.forked_from.is_none() && parent != self.parts.session_id.as_deref() {

@@ -472,9 +472,15 @@ fn what_a_file_counts_and_does_not_hold_is_said() {
     };
     let said = json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "Hi." }] });
     let item = json!({ "type": "response_item", "payload": said });
-    let codex = read(&lines(&[item, counted(10), counted(10), counted(20)]));
-    let note = "requests that the provider counted, whose answers are not in the file: 1";
-    assert!(codex.notes.contains(&note.to_owned()), "{:?}", codex.notes);
+    let base = json!({ "thread_id": "a", "end_ordinal_exclusive": 9 });
+    let fork = json!({ "type": "session_meta", "payload": { "id": "b", "history_base": base } });
+    let codex = read(&lines(&[fork, item, counted(10), counted(10), counted(20)]));
+    for note in [
+        "beginnings that stand in another session's file, counted as system prompt: 1",
+        "requests that the provider counted, whose answers are not in the file: 1",
+    ] {
+        assert!(codex.notes.contains(&note.to_owned()), "{:?}", codex.notes);
+    }
     let odd = json!({ "functionCall": { "name": "ls" } });
     let qwen = json!({ "type": "assistant", "uuid": "a", "parentUuid": null, "sessionId": "q",
         "message": { "role": "model", "parts": [{ "text": "Hi." }, odd] } });
