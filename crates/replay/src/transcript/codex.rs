@@ -33,14 +33,17 @@ const RECORDS: [&str; 6] = [
 ];
 
 /// Beginnings of user messages that Codex itself inserts.
-const INJECTED_STARTS: [&str; 7] = [
+const INJECTED_STARTS: [&str; 10] = [
+    "<agent_message_board_notification>",
     "<environment_context>",
     "<user_instructions>",
     "# AGENTS.md instructions",
     "<INSTRUCTIONS>",
-    "<turn_aborted>",
-    "<subagent_notification>",
+    "<recommended_plugins>",
     "<skill>",
+    "<subagent_notification>",
+    "<turn_aborted>",
+    "<user_shell_command>",
 ];
 
 /// Whether a line belongs to a rollout, and to no other list of items: those of other programs have
@@ -207,6 +210,7 @@ impl Rollout {
         let first = blocks.first().and_then(|block| block["text"].as_str()).unwrap_or_default();
         let start = first.trim_start();
         let is_put_in = text(item, "role") != Some("user")
+            || is_of_kind_put_in(item)
             || INJECTED_STARTS.iter().any(|known| start.starts_with(known));
         self.push(Message::user(Value::Array(blocks), self.now, is_put_in.then_some(INJECTED)));
     }
@@ -303,6 +307,17 @@ fn arguments_of(item: &Map<String, Value>) -> Value {
         Value::Null => json!({}),
         other => json!({ "arguments": other }),
     }
+}
+
+/// Whether newer versions say that nothing in a user's message is a person's.
+fn is_of_kind_put_in(item: &Map<String, Value>) -> bool {
+    let told = item.get("internal_chat_message_metadata_passthrough");
+    let kinds = told.and_then(|told| told.get("content_item_kinds")?.as_array());
+    let is_typed = |kind: &Value| {
+        kind.as_str()
+            .is_none_or(|kind| matches!(kind.split('.').next(), Some("" | "unknown" | "user")))
+    };
+    kinds.is_some_and(|kinds| !kinds.is_empty() && !kinds.iter().any(is_typed))
 }
 
 /// Content as blocks: a string, a list of items, or `{content, success}` around either.

@@ -464,6 +464,23 @@ fn what_agents_of_codex_tell_each_other_is_kept() {
 }
 
 #[test]
+fn codex_goes_back_by_what_a_person_typed() {
+    let user = |text: &str, kind: Option<&str>| {
+        let kinds = json!({ "content_item_kinds": kind.into_iter().collect::<Vec<_>>() });
+        json!({ "type": "response_item", "payload": { "type": "message", "role": "user",
+            "content": [{ "type": "input_text", "text": text }], "internal_chat_message_metadata_passthrough": kinds } })
+    };
+    let shell = "<user_shell_command>\nls\n</user_shell_command>";
+    let back =
+        json!({ "type": "event_msg", "payload": { "type": "thread_rolled_back", "num_turns": 1 } });
+    for put_in in [user(shell, None), user("Of a plugin.", Some("plugins.note"))] {
+        let first = user("First.", Some("user.text"));
+        let codex = read(&lines(&[first, user("Second.", None), put_in, back.clone()]));
+        assert_eq!(gist(&codex), ["user: First."]);
+    }
+}
+
+#[test]
 fn what_a_file_counts_and_does_not_hold_is_said() {
     let event = |payload: Value| json!({ "type": "event_msg", "timestamp": "2026-07-01T10:00:00Z", "payload": payload });
     let counted = |total: u64| {
