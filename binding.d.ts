@@ -1347,7 +1347,7 @@ export interface ReplayedCall {
   /** Whether the plain host compacted before this call. */
   compacted: boolean;
   /** What the provider counted, if the transcript says it; `cost` of the input, in uncached input tokens. */
-  recorded?: { tokens: number; output: number; cost: number };
+  recorded?: { tokens: number; output: number; hidden: number; cost: number };
   /** What tells the answer from others: the IDs of its calls, a number of its text, and its time. Undefined where that is not enough. */
   answer?: string;
 }

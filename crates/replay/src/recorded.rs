@@ -92,8 +92,8 @@ pub struct Recorded {
     pub compacted_at: Option<u64>,
     /// The window in which a plain host compacts there, by our count.
     pub window_tokens: Option<u64>,
-    /// What the provider counted for each request.
-    usage: Vec<Option<Usage>>,
+    /// What the provider counted for each request, and the index of its answer.
+    usage: Vec<(Option<Usage>, usize)>,
     /// Time of the first and the last message in ms, if known.
     span: Option<(i64, i64)>,
 }
@@ -134,7 +134,7 @@ impl Recorded {
             fixed_tokens,
             hidden,
             span,
-            usage: requests.iter().map(|request| request.usage).collect(),
+            usage: requests.iter().map(|request| (request.usage, request.answer)).collect(),
             ..Self::default()
         };
         recorded.find_window(&requests);
@@ -171,14 +171,14 @@ impl Recorded {
             scale: self.scale,
             window: replaying.window_tokens,
             fixed_tokens: scaled(replaying.host_tokens, self.scale),
-            hidden_tokens: scaled(self.hidden.iter().sum(), self.scale),
             from: self.span.map(|(from, _)| from),
             to: self.span.map(|(_, to)| to),
             ..RecordedReport::default()
         };
         // Of all requests: their cost, and the same in US dollars if all prices are known.
         let (mut all, mut usd) = (0.0, Some(0.0));
-        for ((usage, list), call) in self.usage.iter().zip(&self.usd_per_million).zip(series) {
+        let priced = self.usage.iter().zip(&self.usd_per_million);
+        for (((usage, answer), list), call) in priced.zip(series) {
             let Some(usage) = usage else {
                 all += call.plain.cost;
                 usd = usd.zip(*list).map(|(usd, list)| usd + call.plain.cost * list);
@@ -194,7 +194,8 @@ impl Recorded {
             let of_request = written.or_else(|| list.map(|list| cost * list));
             usd = usd.zip(of_request).map(|(usd, of_request)| usd + of_request);
             let (sent, output) = (as_f64(usage.sent()), as_f64(usage.output));
-            let counted = Counted { tokens: sent, output, cost };
+            let hidden = scaled(self.hidden[*answer], self.scale);
+            let counted = Counted { tokens: sent, output, hidden, cost };
             found.add(&counted, call.plain.tokens * self.scale);
             call.recorded = Some(counted);
         }

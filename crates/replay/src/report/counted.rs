@@ -9,6 +9,8 @@ pub struct Counted {
     pub tokens: f64,
     /// Tokens of the answer.
     pub output: f64,
+    /// Those of them that are thinking whose text is not in the file.
+    pub hidden: u64,
     /// Cost of the request, in uncached input tokens.
     pub cost: f64,
 }
@@ -57,13 +59,14 @@ impl RecordedReport {
         self.requests += 1;
         self.tokens += counted.tokens;
         self.output += counted.output;
+        self.hidden_tokens += counted.hidden;
         self.cost += counted.cost;
         self.plain_tokens += plain_tokens;
     }
 
     /// Forgets what was counted.
     pub(super) fn clear(&mut self) {
-        self.requests = 0;
+        (self.requests, self.hidden_tokens) = (0, 0);
         for sum in [&mut self.tokens, &mut self.output, &mut self.cost, &mut self.plain_tokens] {
             *sum = 0.0;
         }

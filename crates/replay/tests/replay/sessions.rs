@@ -12,6 +12,7 @@ use replay::hosts::HostRule;
 use replay::measure::{FIXED_TOKENS, OVERHEAD_TOKENS};
 use replay::options::{Replaying, Sender};
 use replay::recorded::Follows;
+use replay::report::BillReport;
 use replay::run::{replay, replay_recorded};
 use replay::transcript::Transcript;
 use serde_json::{Value, json};
@@ -269,4 +270,37 @@ fn a_replay_reads_no_file_of_this_machine() {
     let known = store.get(&file.unwrap().id, AsOf::Latest).unwrap().unwrap();
     assert_eq!(store.content(&known).unwrap(), None);
     assert_eq!(known.fields["no_content"], "not_read");
+}
+
+#[test]
+fn thinking_in_what_was_copied_counts_once() {
+    let session = |steps: usize, last: &str| {
+        let begin = 1_790_000_000_000;
+        let mut messages = vec![user("Go on.", begin)];
+        for call in 0..=steps {
+            let id = if call == steps { last.to_owned() } else { format!("c{call}") };
+            let asked = json!([{ "type": "toolCall", "id": id, "name": "look", "arguments": {} }]);
+            let usage = json!({ "input": 9_000 + 1_000 * call, "output": 500 });
+            messages.push(json!({ "role": "assistant", "content": asked, "usage": usage, "timestamp": begin }).to_string());
+            let shown = json!([{ "type": "text", "text": "ok" }]);
+            messages.push(json!({ "role": "toolResult", "toolCallId": id, "content": shown, "timestamp": begin }).to_string());
+        }
+        let follows = Follows { prices: true, window: true, sizes: true };
+        let ours = replaying(Sender::Ours(Layout::Log));
+        replay_recorded(
+            &Transcript::of_messages(last, "/", &messages),
+            &ours,
+            follows,
+            "anthropic",
+            false,
+        )
+        .unwrap()
+    };
+    let files = vec![session(6, "end"), session(4, "other end")];
+    let report =
+        BillReport::new(files, &replaying(Sender::Ours(Layout::Log)), "anthropic".to_owned());
+    let [whole, fork] = &report.files[..] else { panic!("{report:?}") };
+    assert_eq!((whole.copied, fork.copied), (0, 4));
+    assert!(whole.recorded.hidden_tokens > 2_000, "{:?}", whole.recorded);
+    assert_eq!((fork.recorded.requests, fork.recorded.hidden_tokens), (1, 0));
 }
