@@ -23,16 +23,17 @@ const ROLES: [&str; 7] =
 
 /// Types of blocks by the form that has them.
 const PI_BLOCKS: [&str; 1] = ["toolCall"];
-const ANTHROPIC_BLOCKS: [&str; 8] = [
+const ANTHROPIC_BLOCKS: [&str; 7] = [
     "tool_use",
-    "tool_result",
     "redacted_thinking",
     "document",
     "search_result",
-    "server_tool_use",
-    "web_search_tool_result",
     "tool_reference",
+    "container_upload",
+    "compaction",
 ];
+/// Ends of such types: results, and calls and results of the provider's own tools.
+const ANTHROPIC_ENDS: [&str; 2] = ["_tool_use", "tool_result"];
 const OPENAI_BLOCKS: [&str; 4] = ["image_url", "input_audio", "file", "refusal"];
 const SHARED_BLOCKS: [&str; 3] = ["text", "thinking", "image"];
 
@@ -174,7 +175,9 @@ impl Marks {
             }
             if PI_BLOCKS.contains(&kind) {
                 self.pi += 1;
-            } else if ANTHROPIC_BLOCKS.contains(&kind) {
+            } else if ANTHROPIC_BLOCKS.contains(&kind)
+                || ANTHROPIC_ENDS.iter().any(|end| kind.ends_with(end))
+            {
                 self.anthropic += 1;
             } else if OPENAI_BLOCKS.contains(&kind) {
                 self.openai += 1;

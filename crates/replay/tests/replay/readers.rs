@@ -625,11 +625,16 @@ fn what_the_provider_runs_is_said_and_documents_are_texts() {
         json!({ "role": "assistant", "content": [
             { "type": "server_tool_use", "id": "w", "name": "web_search", "input": {} },
             { "type": "web_search_tool_result", "tool_use_id": "w", "content": [] },
+            { "type": "server_tool_use", "id": "f", "name": "web_fetch", "input": {} },
+            { "type": "web_fetch_tool_result", "tool_use_id": "f", "content": {} },
+            { "type": "mcp_tool_use", "id": "m", "name": "ask", "server_name": "s", "input": {} },
+            { "type": "mcp_tool_result", "tool_use_id": "m", "content": [] },
+            { "type": "compaction", "content": "All before." },
             { "type": "text", "text": "Done." },
         ] }),
     ]));
-    assert_eq!(gist(&list), ["user: Plan\nBuild. Hit\nFound.", "assistant: Done."]);
-    assert_eq!(list.notes[0], "calls of the provider's own tools left out: 1");
+    assert_eq!(gist(&list), ["user: Plan\nBuild. Hit\nFound.", "assistant: All before. Done."]);
+    assert_eq!(list.notes[0], "calls of the provider's own tools left out: 3");
     let items = read(&lines(&[
         json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "Ask." }] }),
         json!({ "type": "web_search_call", "status": "completed" }),

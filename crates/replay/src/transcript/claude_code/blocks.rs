@@ -80,12 +80,13 @@ pub(in crate::transcript) fn assistant_block(block: &Value, notes: &mut Notes) -
             let arguments = block.get("input").filter(|input| input.is_object());
             call_block(id, name, arguments.unwrap_or(&json!({})))
         }),
-        Some(kind) if kind == "server_tool_use" || kind.ends_with("_tool_result") => {
-            if kind == "server_tool_use" {
-                notes.count(OF_PROVIDER);
-            }
+        Some(kind) if kind.ends_with("_tool_use") => {
+            notes.count(OF_PROVIDER);
             return None;
         }
+        Some(kind) if kind.ends_with("_tool_result") => return None,
+        // What the provider made of all before.
+        Some("compaction") => text("content").map(text_block),
         _ => None,
     };
     if made.is_none() {
