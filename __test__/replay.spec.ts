@@ -457,6 +457,11 @@ describe("palimpsest replay", () => {
     expect(half.stdout).toMatch(
       /\nbesides: .*compressed files that are damaged, of which only the beginning is read: 1\b/,
     );
+    const failure = JSON.stringify({ role: "assistant", content: [], stopReason: "error" });
+    transcriptIn(at.folder, "failed.jsonl", [first, ...rest, failure]);
+    expect(at.run("replay", "failed.jsonl").stdout).toContain(
+      "\nleft out: 1 request and 0 calls of the 18 requests and 16 calls that the files hold; 1 that failed, or whose calls have no result\n",
+    );
   });
 
   test("takes the host as recorded, unless options say otherwise", () => {

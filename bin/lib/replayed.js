@@ -154,7 +154,7 @@ export function leftOut(files, passedOver) {
   const [read, readCalls] = [total(({ read }) => read.requests), total(({ read }) => read.calls)];
   const reasons = [
     [total(({ left }) => left.requests), "on branches that were left"],
-    [total(({ interrupted }) => interrupted.requests), "whose calls have no result"],
+    [total(({ interrupted }) => interrupted.requests), "that failed, or whose calls have no result"],
     [total(lost), "that could not be read"],
   ];
   const why = reasons.filter(([count]) => Number(count) > 0).map(([count, reason]) => `${count} ${reason}`);

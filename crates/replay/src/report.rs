@@ -182,7 +182,7 @@ pub struct FileReport {
     /// The part of `held` on branches that were left.
     #[serde(default)]
     pub left: Counts,
-    /// The part of `held` whose calls have no result.
+    /// The part of `held` that failed, or whose calls have no result.
     #[serde(default)]
     pub interrupted: Counts,
     /// What was read.

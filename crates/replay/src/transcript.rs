@@ -185,7 +185,8 @@ pub struct Transcript {
     pub held: Counts,
     /// The part of `held` on branches that were left.
     pub left: Counts,
-    /// The part of `held` that was left out because calls have no result.
+    /// The part of `held` that was left out because it is empty, such as a failed request, or its
+    /// calls have no result.
     pub interrupted: Counts,
     /// What was read: the answers in `messages`, and their calls.
     pub read: Counts,

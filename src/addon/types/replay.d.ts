@@ -81,7 +81,7 @@ export interface ReplayedFile {
   session?: string;
   /** The ID of the session whose history it begins with, if the file says so. */
   forkedFrom?: string;
-  /** What the file holds by its own marks, without sub-agents; the parts of it on branches that were left, and whose calls have no result; and what was read. */
+  /** What the file holds by its own marks, without sub-agents; the parts of it on branches that were left, and that failed or whose calls have no result; and what was read. */
   held: ReplayCounts;
   left: ReplayCounts;
   interrupted: ReplayCounts;
