@@ -186,7 +186,8 @@ fn begins_as_database(file: &Path) -> Result<bool> {
     Ok(foreign::is_database(&start))
 }
 
-/// Collects the files of a folder. Links to folders are not followed.
+/// Collects the files of a folder, and the folders that are not searched: links are not followed,
+/// and an unreadable folder hides its own sessions, but no others.
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     let is_storage =
         BESIDE_SESSIONS.iter().chain(&["session"]).all(|name| folder.join(name).is_dir());
@@ -194,10 +195,7 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
         let entry = entry?;
         let (path, kind) = (entry.path(), entry.file_type()?);
         let is_beside = || BESIDE_SESSIONS.iter().any(|name| entry.file_name() == *name);
-        if kind.is_dir() && !(is_storage && is_beside()) {
-            // An unreadable folder hides its own sessions, but no others.
-            let _ = walk(&path, files);
-        } else if !kind.is_dir() {
+        if !kind.is_dir() || (!(is_storage && is_beside()) && walk(&path, files).is_err()) {
             files.push(path);
         }
     }
@@ -216,6 +214,12 @@ enum Kind {
 
 /// What a file in a folder is, by its name and, where that does not exclude it, by its content.
 fn kind_of(path: &Path) -> Kind {
+    if path.is_dir() {
+        let is_link = path.is_symlink();
+        let problem =
+            if is_link { "is a link to a folder, and not followed" } else { "cannot be read" };
+        return Kind::Other(problem.to_owned());
+    }
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let bare = [".gz", ".zst"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
     let is_ending = |ending: &str| Path::new(bare).extension().is_some_and(|found| found == ending);

@@ -250,6 +250,25 @@ fn a_session_in_small_files_is_read_from_its_record() {
     assert_eq!(transcript.notes, ["files that are not JSON objects left out: 1"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_folder_is_said_to_be_passed_over() {
+    let folder = TempDir::new().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    fs::create_dir_all(place("given/own")).unwrap();
+    fs::create_dir(place("other")).unwrap();
+    for file in ["given/own/one.jsonl", "other/two.jsonl"] {
+        fs::copy(fixture("pi.jsonl"), place(file)).unwrap();
+    }
+    std::os::unix::fs::symlink(place("other"), place("given/link")).unwrap();
+    assert_eq!(names(&place("given")), ["one"]);
+    let passed_over = find(&place("given")).unwrap().passed_over;
+    let told: Vec<_> =
+        passed_over.iter().map(|one| (&one.name[..], one.problem.as_deref())).collect();
+    assert_eq!(told, [("link", Some("is a link to a folder, and not followed"))]);
+    assert_eq!(names(&place("given/link")), ["two"], "one that is named is followed");
+}
+
 #[test]
 fn folders_are_searched_by_name_and_by_content() {
     let folder = storage();
