@@ -145,6 +145,13 @@ pub(super) fn message_of(mut entry: Line<'_>, notes: &mut Notes) -> Option<Messa
             notes.count("context edits not applied");
             None
         }
+        // What a request beside the conversation cost, such as one that keeps the cache warm.
+        "usage" => {
+            notes.count(
+                "requests beside the conversation, such as to keep the cache warm, not counted",
+            );
+            None
+        }
         "model_change"
         | "thinking_level_change"
         | "active_tools_change"

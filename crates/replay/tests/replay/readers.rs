@@ -762,3 +762,16 @@ fn what_stands_behind_a_head_of_another_form_is_named() {
     let read = read(&lines(&[pi, talk[0].clone(), talk[1].clone()]));
     assert_eq!(read.notes, ["entries of an unknown type left out: 2 (first at line 2)"]);
 }
+
+#[test]
+fn what_pi_paid_beside_a_conversation_is_said() {
+    let warmed = json!({ "type": "usage", "id": "b", "parentId": "a", "kind": "cache_warm", "usage": { "cacheRead": 9 } });
+    let message = json!({ "role": "user", "content": "Hi.", "timestamp": 1_790_000_000_000_i64 });
+    let read = read(&lines(&[
+        json!({ "type": "session", "version": 3, "id": "s", "timestamp": "2026-10-02T09:00:00Z" }),
+        json!({ "type": "message", "id": "a", "parentId": null, "message": message }),
+        warmed,
+    ]));
+    let told = "requests beside the conversation, such as to keep the cache warm, not counted: 1";
+    assert_eq!((gist(&read), read.notes), (vec!["user: Hi.".to_owned()], vec![told.to_owned()]));
+}
