@@ -6,7 +6,8 @@
 //! A record is the header, a message (repeated with the same ID once its calls ended), `$set` with
 //! new values of header fields, or `$rewindTo`. A `$set` of `messages` appears when a session is
 //! resumed or compressed: it holds the continued list, so unknown messages are added and none are
-//! removed. Must not apply compressions: replay decides itself what later calls see.
+//! removed. Newer versions append those instead, and tell what is removed or cut by a `$patch`. Must
+//! not apply compressions: replay decides itself what later calls see.
 
 pub(super) mod content;
 mod log;

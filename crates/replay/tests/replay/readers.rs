@@ -764,6 +764,35 @@ fn what_stands_behind_a_head_of_another_form_is_named() {
 }
 
 #[test]
+fn a_compression_that_gemini_appends_is_no_answer() {
+    let record = |id: &str, kind: &str, text: &str| json!({ "id": id, "type": kind, "content": [{ "text": text }] });
+    let read = read(&lines(&[
+        json!({ "sessionId": "s", "projectHash": "p", "kind": "main" }),
+        record("1", "user", "Look."),
+        record("2", "gemini", "Yes."),
+        record("3", "user", "All so far."),
+        record("4", "gemini", "Got it. Thanks for the additional context!"),
+        json!({ "$patch": { "removeIds": ["1", "2"], "orderIds": ["3", "4"] } }),
+        record("5", "user", "Go on."),
+        record("6", "gemini", "Done."),
+    ]));
+    assert_eq!(
+        gist(&read),
+        [
+            "user: Look.",
+            "assistant: Yes.",
+            "put in: All so far.",
+            "user: Go on.",
+            "assistant: Done."
+        ]
+    );
+    assert_eq!(read.held, counts(2, 0));
+    let told =
+        ["compressions not applied: 1", "changes of messages that stood before not applied: 1"];
+    assert_eq!(read.notes[..2], told);
+}
+
+#[test]
 fn what_pi_paid_beside_a_conversation_is_said() {
     let warmed = json!({ "type": "usage", "id": "b", "parentId": "a", "kind": "cache_warm", "usage": { "cacheRead": 9 } });
     let message = json!({ "role": "user", "content": "Hi.", "timestamp": 1_790_000_000_000_i64 });

@@ -32,6 +32,10 @@ impl Log {
         } else if let Some(Value::Object(mut set)) = object.remove("$set") {
             self.header(&set);
             self.list(set.remove("messages"), notes);
+        } else if object.contains_key("$patch") {
+            notes.count("changes of messages that stood before not applied");
+        } else if acknowledges(&object) {
+            self.sum_up(notes);
         } else if object.contains_key("id") && object.contains_key("type") {
             self.put(object);
         } else if object.contains_key("sessionId") {
@@ -83,21 +87,25 @@ impl Log {
             })
             .collect();
         let known = Known::of(&self.records);
-        let acknowledges = |object: Option<&Map<String, Value>>| {
-            object.is_some_and(|object| is(object, "gemini") && text_in(object) == ACKNOWLEDGED)
-        };
         for at in 0..objects.len() {
             let object = &objects[at];
             let id = object.get("id").and_then(Value::as_str).unwrap_or_default();
-            if self.by_id.contains_key(id) || known.has(object) || acknowledges(Some(object)) {
+            if self.by_id.contains_key(id) || known.has(object) || acknowledges(object) {
                 continue;
             }
-            let is_summary = is(object, "user") && acknowledges(objects.get(at + 1));
             self.put(object.clone());
-            if let Some(record) = self.records.last_mut().filter(|_| is_summary) {
-                record.is_summary = true;
-                notes.count("compressions not applied");
+            if objects.get(at + 1).is_some_and(acknowledges) {
+                self.sum_up(notes);
             }
+        }
+    }
+
+    /// Takes the last message as a summary, because its acknowledgement follows.
+    fn sum_up(&mut self, notes: &mut Notes) {
+        let last = self.records.last_mut();
+        if let Some(record) = last.filter(|last| is(&last.object, "user") && !last.is_summary) {
+            record.is_summary = true;
+            notes.count("compressions not applied");
         }
     }
 
@@ -146,6 +154,11 @@ fn said(object: &Map<String, Value>) -> (String, String) {
 
 fn text_in(object: &Map<String, Value>) -> String {
     object.get("content").map(text_of).unwrap_or_default()
+}
+
+/// Whether the program wrote a message in the model's name, behind a summary.
+fn acknowledges(object: &Map<String, Value>) -> bool {
+    is(object, "gemini") && text_in(object) == ACKNOWLEDGED
 }
 
 fn is(object: &Map<String, Value>, kind: &str) -> bool {
