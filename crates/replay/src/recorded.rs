@@ -177,8 +177,8 @@ impl Recorded {
         };
         // Of all requests: their cost, and the same in US dollars if all prices are known.
         let (mut all, mut usd) = (0.0, Some(0.0));
-        let priced = self.usage.iter().zip(&self.usd_per_million);
-        for (((usage, answer), list), call) in priced.zip(series) {
+        let requests = self.usage.iter().zip(&self.usd_per_million);
+        for (((usage, answer), list), call) in requests.zip(series) {
             let Some(usage) = usage else {
                 all += call.plain.cost;
                 usd = usd.zip(*list).map(|(usd, list)| usd + call.plain.cost * list);
