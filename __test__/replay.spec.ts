@@ -462,6 +462,10 @@ describe("palimpsest replay", () => {
     expect(at.run("replay", "failed.jsonl").stdout).toContain(
       "\nleft out: 1 request and 0 calls of the 18 requests and 16 calls that the files hold; 1 that failed, or whose calls have no result\n",
     );
+    at.write("none/note.jsonl", "no session");
+    expect(at.failure("replay", "none").message).toMatch(
+      /^there is no session file in `none`, only 1 other file, such as `.*note\.jsonl`, which is not JSON: /,
+    );
   });
 
   test("takes the host as recorded, unless options say otherwise", () => {

@@ -32,7 +32,7 @@ export async function transcripts(addon, given) {
     const others =
       first === undefined
         ? ""
-        : `; ${plural(passedOver.length, "file")} there ${passedOver.length === 1 ? "is" : "are"} none, such as \`${spelt(first.path)}\`, which ${first.problem}`;
+        : `, only ${plural(passedOver.length, "other file")}, such as \`${spelt(first.path)}\`, which ${first.problem}`;
     throw new UsageError(
       `there is no session file in ${where}${others}`,
       "name session files, or folders that hold some",
