@@ -17,7 +17,7 @@ use super::message::{
 use super::notes::Notes;
 use super::{Counts, Format, Parts};
 
-/// The roles of each form; a role that begins with `_` is a note of the program between messages.
+/// The roles of each form; others are notes of the program, see [`is_note`].
 const ROLES: [&str; 7] =
     ["system", "developer", "user", "assistant", "tool", "function", "toolResult"];
 
@@ -114,6 +114,11 @@ pub(super) fn unfolded(mut lines: Vec<Line<'_>>) -> Vec<Line<'_>> {
     objects.map(line).collect()
 }
 
+/// Whether a role is a program's note between messages: one with `_`, or how mini-SWE-agent ended.
+fn is_note(role: &str) -> bool {
+    role.starts_with('_') || role == "exit"
+}
+
 fn has_content(line: &Line<'_>) -> bool {
     let content = line.object.get("content");
     content.is_some_and(|content| content.is_string() || content.is_array() || content.is_null())
@@ -137,7 +142,7 @@ struct Marks {
 
 impl Marks {
     fn take(&mut self, line: &Line<'_>) {
-        let Some(role) = line.text_at("role").filter(|role| !role.starts_with('_')) else { return };
+        let Some(role) = line.text_at("role").filter(|role| !is_note(role)) else { return };
         let has = |key: &str| line.object.contains_key(key);
         self.is_timed |= line.object.get("timestamp").is_some_and(Value::is_number);
         self.pi += u64::from(role == "toolResult");

@@ -117,6 +117,7 @@ fn a_list_of_openai_messages_is_read_as_one() {
         json!({ "role": "tool", "tool_name": "of_ollama", "content": "d" }),
         json!({ "role": "assistant", "content": "Done.", "model": "gpt-x", "usage": {
             "prompt_tokens": 30, "completion_tokens": 2, "prompt_tokens_details": { "cached_tokens": 20 } } }),
+        json!({ "role": "exit", "content": "Submitted" }),
     ]);
     let read = read(&text);
     assert_eq!(read.format, Format::OpenAi);
