@@ -104,6 +104,25 @@ fn a_change_before_an_edit_of_the_model_is_told() {
 }
 
 #[test]
+fn what_takes_back_the_changes_of_the_model_is_told() {
+    for in_part in [false, true] {
+        let mut host = reader("a.rs", TEXT);
+        if in_part {
+            host.edit("a.rs", "fn four", "fn vier");
+        }
+        host.edit("a.rs", "fn two", "fn zwei");
+        host.send();
+        let left = if in_part { TEXT.replace("fn four", "fn vier") } else { TEXT.to_owned() };
+        host.write_file("a.rs", &left);
+        host.tool("bash", &json!({ "command": "true" }), "");
+        host.send();
+        let shown = host.shown();
+        assert!(shown.contains("[f1] a.rs changed on disk"), "{shown}");
+        assert!(shown.contains("-fn zwei() {}\n+fn two() {}"), "{shown}");
+    }
+}
+
+#[test]
 fn a_change_before_a_patch_or_a_loose_edit_is_told() {
     let patch = "*** Begin Patch\n*** Update File: a.rs\n@@\n-line 40 of the file\n+LINE 40 of the file\n*** End Patch";
     let old = "  line 39 of the file\n  line 40 of the file\n";
