@@ -98,10 +98,15 @@ pub fn names_in(line: &str, folder: &Path) -> NamesInCommand {
 /// where the line starts.
 pub fn shown_by(line: &str, folder: &Path) -> Vec<PathBuf> {
     let commands = commands(line, folder);
-    let shows = |placed: &&PlacedCommand| {
-        !placed.command.is_elsewhere && shows_text_of_files(&placed.command)
+    let shows = |command: &Command| {
+        command.is_shown && !command.is_elsewhere && shows_text_of_files(command)
     };
-    commands.iter().filter(shows).flat_map(PlacedCommand::paths).take(MAX_REACHED).collect()
+    commands
+        .iter()
+        .filter(|placed| shows(&placed.command))
+        .flat_map(PlacedCommand::paths)
+        .take(MAX_REACHED)
+        .collect()
 }
 
 /// The names in a program written in a language other than shell, which runs in `folder`.

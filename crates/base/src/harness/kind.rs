@@ -73,12 +73,15 @@ pub fn shows_file(line: &str) -> bool {
 /// Whether a command shows nothing but text of the files it is given.
 pub fn shows_text_of_files(command: &Command) -> bool {
     matches!(programs::output(command.program()), Some(Output::Files | Output::Lines))
+        && !is_edit_in_place(command)
 }
 
 /// Whether a command shows nothing that matters.
 pub fn shows_nothing(command: &Command) -> bool {
     let program = command.program();
-    program.is_empty() || programs::output(program) == Some(Output::Nothing)
+    program.is_empty()
+        || programs::output(program) == Some(Output::Nothing)
+        || is_edit_in_place(command)
 }
 
 /// Whether a command reads only files named in its words. `git` names the file of everything it

@@ -115,6 +115,28 @@ fn a_change_of_a_file_that_a_command_showed_is_told() {
 }
 
 #[test]
+fn a_change_of_each_file_that_a_command_showed_is_told() {
+    for (command, shown) in [
+        ("cat a.rs b.rs", &["a.rs", "b.rs"][..]),
+        ("head -5 a.rs; sed -n 1,9p b.rs", &["a.rs", "b.rs"]),
+        ("cat -n a.rs > b.rs", &[]),
+        ("sed -i s/one/one/ a.rs b.rs", &[]),
+    ] {
+        let mut host = Host::new(Settings::default());
+        host.user("look");
+        ["a.rs", "b.rs"].iter().for_each(|name| write(&host, name, text("one")));
+        host.tool("bash", &json!({ "command": command }), &text("one").repeat(2));
+        host.send();
+        assert_eq!(told(&mut host), [""; 0], "{command}");
+        ["a.rs", "b.rs"].iter().for_each(|name| write(&host, name, text("two, and more")));
+        let told = told(&mut host);
+        let names = told.iter().filter_map(|line| line.split(' ').nth(1));
+        assert_eq!(names.collect::<Vec<_>>(), shown, "{command}");
+        assert!(told.iter().all(|line| line.contains(" changed on disk after t1 (")), "{told:?}");
+    }
+}
+
+#[test]
 fn touching_and_looking_at_a_file_without_text_is_no_change() {
     let mut host = reader("latin1.c", &latin1("one"));
     let file = std::fs::File::options().write(true).open(host.path("latin1.c")).unwrap();

@@ -8,9 +8,9 @@ use crate::index::Subject;
 use crate::message::Shows;
 use base::object::{FileStamp, ObjectId};
 
-/// What results show, by their positions.
+/// What results show, by their positions: a command may show several files.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Glimpses(BTreeMap<u64, Glimpse>);
+pub(super) struct Glimpses(BTreeMap<u64, Vec<Glimpse>>);
 
 #[derive(Debug, Clone)]
 struct Glimpse {
@@ -32,13 +32,13 @@ impl Glimpses {
 
     /// A file goes on as another object.
     pub(super) fn move_object(&mut self, from: &ObjectId, to: &ObjectId) {
-        let shown = self.0.values_mut().map(|shown| &mut shown.file);
+        let shown = self.0.values_mut().flatten().map(|shown| &mut shown.file);
         shown.filter(|file| *file == from).for_each(|file| *file = to.clone());
     }
 }
 
 impl Session {
-    /// Notes which file the result of a read shows, if no version has its text.
+    /// Notes which files the result of a read shows, of those that no version has the text of.
     pub(super) fn glimpse(&mut self, at: u64) {
         let Some(message) = self.chat.get(at) else { return };
         let Some(call) = message.key.calls.first() else { return };
@@ -53,15 +53,21 @@ impl Session {
             Effect::Read(file, _) => Some(file),
             Effect::Changed(..) | Effect::Activated(..) => None,
         });
-        if let Some(file) = read.filter(is_textless).last().cloned() {
-            let stamp = self.stamp_of(&file);
-            self.glimpses.0.insert(at, Glimpse { file, stamp });
+        let mut shown: Vec<Glimpse> = Vec::new();
+        for file in read.filter(is_textless) {
+            if shown.iter().all(|known| known.file != *file) {
+                shown.push(Glimpse { file: file.clone(), stamp: self.stamp_of(file) });
+            }
+        }
+        if !shown.is_empty() {
+            self.glimpses.0.insert(at, shown);
         }
     }
 
     /// The results that show files without stored text, with the files, in order.
     pub fn glimpses(&self) -> impl DoubleEndedIterator<Item = (u64, &ObjectId)> {
-        let all = self.glimpses.0.iter().map(|(at, shown)| (*at, &shown.file));
+        let shown = self.glimpses.0.iter();
+        let all = shown.flat_map(|(at, shown)| shown.iter().map(move |shown| (*at, &shown.file)));
         all.filter(|(at, _)| self.place(*at).stands && self.is_in_front(*at))
     }
 
@@ -76,8 +82,8 @@ impl Session {
         &self,
         file: &ObjectId,
     ) -> impl Iterator<Item = (Option<FileStamp>, &ObjectId)> {
-        let shown = self.glimpses.0.iter().rev().filter(move |(_, shown)| shown.file == *file);
-        shown.filter_map(|(at, shown)| {
+        self.glimpses.0.iter().rev().filter_map(move |(at, shown)| {
+            let shown = shown.iter().find(|shown| shown.file == *file)?;
             let fact = self.result(*at).filter(|fact| fact.images > 0)?;
             Some((shown.stamp, fact.object.as_ref()?))
         })
