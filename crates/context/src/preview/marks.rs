@@ -89,6 +89,16 @@ const FAILURE: &[&str] = &[
     r"Segmentation fault|core dumped|Bus error|stack overflow|out of memory|^==[0-9]+==ERROR|runtime error: ",
     r"command not found|No such file or directory|Permission denied|unresolved import",
     r"^\S+\.rb:[0-9]+:in .*\([A-Z]\w*\)$",
+    // Of git, package managers, clusters, servers, Valgrind, and what logs call an error.
+    r"^CONFLICT \(|^Automatic merge failed|^\s*(both (modified|added|deleted)|(added|deleted) by (us|them)): ",
+    r"^(UU|AA|DD|AU|UA|DU|UD) \S|^E: \S|^e: (file:|/)|^! [A-Z]|^-- [A-Z][A-Z ]+ -{3}",
+    r"^//\S+ .*(FAILED|TIMEOUT|NO STATUS)(?-u:\b)",
+    r"(?-u:\b)(CrashLoopBackOff|ImagePullBackOff|ErrImagePull|OOMKilled|CreateContainer\w*Error)(?-u:\b)",
+    r"^==[0-9]+== (Invalid |Mismatched |Conditional jump |Use of uninit|Syscall param |Process terminating |.* definitely lost in )",
+    r"^[EF][0-9]{4} [0-9]{2}:[0-9]{2}:|^< HTTP/[0-9.]+ [45][0-9]{2}(?-u:\b)",
+    r"^\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ].{0,40}[^\w=-](ERROR|FATAL|SEVERE|CRITICAL)[^\w=-]",
+    r#"^\{.*"(?i:level|severity|levelname)": ?("(?i:error|fatal|critical|panic)"|[56]0[,}])|(?-u:\b)level=(error|fatal|panic)(?-u:\b)"#,
+    r#"^\{.*("Action":"(build-)?fail"|"Output":" +\S+\.go:[0-9]+: )"#,
     // How the run failed.
     r"^test result: FAILED|^BUILD FAIL|BUILD FAILURE|^FAILURE: |Build FAILED|^Result: FAIL",
     r"^> Task .* FAILED$|^\* What went wrong:",
@@ -308,6 +318,26 @@ mod tests {
             "\u{2009}ERR_PNPM_OUTDATED_LOCKFILE\u{2009} Cannot install",
             "thread 'main' (1234) has overflowed its stack",
             "fatal runtime error: stack overflow, aborting",
+            "CONFLICT (content): Merge conflict in src/a.ts",
+            "Automatic merge failed; fix conflicts and then commit the result.",
+            "\tboth modified:   src/a.ts",
+            "UU src/a.ts",
+            "E: Unable to locate package libfoo-dev",
+            "e: file:///x/src/Main.kt:12:5 Unresolved reference: foo",
+            "! Undefined control sequence.",
+            "-- NAMING ERROR -------------- src/Main.elm",
+            "//a/c:t                        TIMEOUT in 60.2s",
+            "prod  web-7d9f  0/1  CrashLoopBackOff  22  12d",
+            "==12== Invalid read of size 4",
+            "E0101 12:00:00.1234       1 reflector.go:138] watch lost its lease",
+            "< HTTP/2 503",
+            "2024-01-01 12:00:05,123 ERROR [main] com.x.App - lost the database",
+            "[2024-01-01T12:00:05Z FATAL app] lost the database",
+            r#"{"level":50,"time":1700000000,"msg":"lost the database"}"#,
+            r#"{"ts":1,"severity":"ERROR","message":"lost the database"}"#,
+            r#"time="2024-01-01T12:00:05Z" level=error msg="lost the database""#,
+            r#"{"Action":"fail","Package":"p","Test":"TestSub"}"#,
+            r#"{"Action":"output","Package":"p","Output":"    calc_test.go:9: got -1\n"}"#,
         ] {
             let marks = of(line);
             let fails = marks.has(Mark::Failure) || marks.has(Mark::CountsFailures);
@@ -337,6 +367,14 @@ mod tests {
             "  x  3 of the y",
             "the code ERR_PNPM_OUTDATED_LOCKFILE is for a lock file of another day",
             "a recursion whose depth never has overflowed its stack",
+            " M src/a.ts",
+            "==12== Memcheck, a memory checker",
+            "< HTTP/1.1 200 OK",
+            "2024-01-01 12:00:05 INFO  [main] level-ERROR-count=0",
+            r#"{"level":30,"time":500,"msg":"ok"}"#,
+            r#"{"Action":"pass","Package":"p"}"#,
+            "![A picture](a.png)",
+            "-- a comment in SQL",
         ] {
             let marks = of(line);
             assert!(!marks.has(Mark::Failure) && !marks.has(Mark::CountsFailures), "{line}");
