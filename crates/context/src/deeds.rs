@@ -3,6 +3,8 @@
 //!
 //! Pure. Must not look at outputs; lines are made from what the session knows.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::forms;
@@ -205,7 +207,7 @@ impl<'a> Deed<'a> {
                 a == b && f == g
             }
             (Self::Ran { what: a, fact: f, .. }, Self::Ran { what: b, fact: g, .. }) => {
-                a == b && (f.exit, f.ok) == (g.exit, g.ok)
+                a == b && outcome(f) == outcome(g)
             }
             _ => false,
         }
@@ -261,16 +263,21 @@ impl<'a> Deed<'a> {
                 }
             }
             Self::Ran { what, fact, times } => {
-                let outcome = match (fact.exit, fact.ok) {
-                    (Some(0), _) => " ok".to_owned(),
-                    (Some(code), _) => format!(" exit {code}"),
-                    (None, false) => " failed".to_owned(),
-                    (None, true) => String::new(),
-                };
                 let times = if *times > 1 { format!(" ×{times}") } else { String::new() };
-                format!("{}{outcome}{times}", quote::line(what))
+                format!("{}{}{times}", quote::line(what), outcome(fact))
             }
         }
+    }
+}
+
+/// How a command ended.
+fn outcome(fact: &ResultFact) -> Cow<'static, str> {
+    match (fact.exit, fact.ok) {
+        (Some(0), _) if fact.hides_failure => " exit 0 with failures in its output".into(),
+        (Some(0), _) => " ok".into(),
+        (Some(code), _) => format!(" exit {code}").into(),
+        (None, false) => " failed".into(),
+        (None, true) => "".into(),
     }
 }
 
@@ -404,7 +411,7 @@ mod tests {
         }
     }
 
-    /// The deeds of calls: `run x`, `fail x`, `read x`, `edit x`.
+    /// The deeds of calls: `run x`, `fail x`, `hide x`, `read x`, `edit x`.
     fn told(calls: &[&str]) -> String {
         let mut session = Session::default();
         let facts: Vec<ResultFact> = calls
@@ -416,6 +423,7 @@ mod tests {
                 let mut brief = format!("$ {name}");
                 match what {
                     "fail" => (fact.ok, fact.exit) = (false, Some(1)),
+                    "hide" => (fact.exit, fact.hides_failure) = (Some(0), true),
                     "read" => (fact.tool, brief) = ("read".into(), name.into()),
                     "edit" => {
                         fact.shows = Shows::Change { object: ObjectId::new(name) };
@@ -450,6 +458,7 @@ mod tests {
             (vec!["edit f", "edit g", "edit f", "run t"], "edit f (+2 -0), edit g (+1 -0), t ok"),
             (vec!["read a", "read b", "run t", "read a"], "read a b, t ok, read a"),
             (vec!["run t", "run t", "run t"], "t ok ×3"),
+            (vec!["hide t", "hide t", "run t"], "t exit 0 with failures in its output ×2, t ok"),
         ] {
             assert_eq!(told(&calls), expected, "{calls:?}");
         }

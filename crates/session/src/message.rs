@@ -67,6 +67,10 @@ pub struct ResultFact {
     /// made the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<i64>,
+    /// Whether the text reports failures though the exit code is 0, which is that of another command
+    /// of the line: `cargo test | tail`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hides_failure: bool,
     /// Number of lines of its text, split on `\n`; the last line may be empty.
     pub lines: u64,
     /// Whether its last line is the empty one after the last line end, which nobody counts. Earlier

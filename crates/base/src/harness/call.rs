@@ -194,6 +194,16 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// Whether the exit code may hide that a build, a check or a test failed: behind a pipe, or before
+    /// another command of the line, that of the last one counts.
+    pub fn may_hide_failure(self) -> bool {
+        let Some(line) = command_line(self.args) else { return false };
+        let commands: Vec<_> = shell::commands(&line).collect();
+        let speaking = commands.iter().filter(|command| !kind::shows_nothing(command)).count();
+        let is_last = |command| speaking == 1 && !kind::shows_nothing(command);
+        commands.iter().any(kind::is_build) && !commands.last().is_some_and(is_last)
+    }
+
     /// The whole text that a writing call gives a file.
     pub fn content(self) -> Option<&'a str> {
         if self.does == Does::Write { text(self.args, &tools::CONTENT) } else { None }

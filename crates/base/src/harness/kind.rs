@@ -76,6 +76,12 @@ pub fn shows_text_of_files(command: &Command) -> bool {
         && !is_edit_in_place(command)
 }
 
+/// Whether a command builds, checks or tests, wherever its output goes.
+pub(super) fn is_build(command: &Command) -> bool {
+    command_kind(command) == Some(ShellKind::Build)
+        || programs::output(command.program()) == Some(Output::Report)
+}
+
 /// Whether a command shows nothing that matters.
 pub fn shows_nothing(command: &Command) -> bool {
     let program = command.program();

@@ -17,6 +17,7 @@ use context::deeds;
 use context::host::{HostMessage, HostToolCall};
 use context::log_layout::{Texts, headed_lines};
 use context::output_class::output_class;
+use context::preview::{self, TestReport};
 use session::{
     Activation, Cause, Effect, Event, LineRange, MessageKind, RequestKey, ResultFact, ShownResult,
     Shows, Subject, VOLATILE_CHANGES, is_own_tool,
@@ -46,6 +47,7 @@ impl Ingest<'_> {
         let can_show = self.options.images_leave();
         let mut fact = describe(message, blank_fact(&call.tool, request), can_show);
         fact.class = output_class(&call.tool, &call.args);
+        fact.hides_failure = hides_failure(call, &fact, message);
         fact.argument_tokens = self.options.counter.count(&deeds::left_out(&call.args));
         let object = ObjectId::new(&*call.id);
         if message.withheld.is_some() && self.journal.is_forgotten(&object)? {
@@ -338,6 +340,17 @@ impl Ingest<'_> {
         self.intake.pending = pending;
         Ok(())
     }
+}
+
+/// See [`ResultFact::hides_failure`].
+fn hides_failure(call: &HostToolCall, fact: &ResultFact, message: &HostMessage) -> bool {
+    let may = fact.exit == Some(0) && message.withheld.is_none();
+    if !may || !Call::new(&call.tool, &call.args).may_hide_failure() {
+        return false;
+    }
+    let text = message.text();
+    let lines: Vec<&str> = text.split('\n').collect();
+    preview::reports(&lines).contains(&TestReport::Failure)
 }
 
 /// The versions among these that are a file's.

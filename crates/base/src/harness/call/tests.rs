@@ -175,6 +175,25 @@ fn asking_for_lines_is_noticed() {
 }
 
 #[test]
+fn an_exit_code_of_another_command_may_hide_a_failure() {
+    let hides = |line: &str| Call::new("bash", &json!({ "command": line })).may_hide_failure();
+    for line in [
+        "cargo test 2>&1 | tail -20",
+        "cd /p && npx jest | grep -v PASS",
+        "make check > out.log 2>&1; tail out.log",
+        "pytest -q || true",
+        "go test ./...; echo done",
+    ] {
+        assert!(hides(line), "{line}");
+    }
+    for line in
+        ["cargo test", "cd /p && npm test", "X=1 make", "grep -rn error src | head", "ls | wc -l"]
+    {
+        assert!(!hides(line), "{line}");
+    }
+}
+
+#[test]
 fn the_texts_that_a_call_puts_in_are_found() {
     let patch = "*** Update File: a\n@@\n-x\n+y\n+z";
     for (tool, args, expected) in [
