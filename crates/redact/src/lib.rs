@@ -99,7 +99,7 @@ fn replace_value(name: &str, value: &str, met: &mut Met<'_>) -> Option<String> {
         return Some(changed);
     }
     let may_be = !name.is_empty()
-        && (12..=512).contains(&value.len())
+        && (12..DATA_CHARS).contains(&value.len())
         && !value.contains(char::is_whitespace);
     let is_named = || SECRET_NAME.is_match(name) && checks::mixed(value);
     let is_assigned = || replace(&format!("{name}={value}"), &mut |_, _| {}).is_some();
