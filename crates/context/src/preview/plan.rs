@@ -35,6 +35,11 @@ static SUMMARIES: LazyLock<Regex> = LazyLock::new(|| {
     any_of("test result|passed| warnings|warning: |tests:|ran |finished|exit code|summary")
 });
 
+/// A line of a search with the number of the line in its file: `a.rs:9:`, and `a.rs-8-` of one around
+/// a match.
+static NUMBERED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^(\S*[^\s0-9:-]\S*?)[:-][0-9]+[:-]").expect("a tested constant"));
+
 /// Finds any of these words, in any case.
 fn any_of(words: &str) -> Regex {
     Regex::new(&format!("(?i){words}")).expect("constants that tests compile")
@@ -236,7 +241,9 @@ impl Plan<'_> {
             .lines
             .iter()
             .map(|line| {
-                let head = line.split_once(':').map_or(*line, |(head, _)| head);
+                let numbered = NUMBERED.captures(line).and_then(|found| found.get(1));
+                let head = numbered.map(|file| file.as_str());
+                let head = head.or_else(|| Some(line.split_once(':')?.0)).unwrap_or(line);
                 let names_a_file = !head.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
                 if names_a_file && head != file && !line.starts_with([' ', '\t']) {
                     file = head;

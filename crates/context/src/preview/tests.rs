@@ -119,9 +119,18 @@ fn a_difference_shows_where_every_change_is() {
 
 #[test]
 fn a_search_result_is_whole_or_shows_every_file() {
-    let hits: Vec<String> =
-        (0..600).map(|n| format!("src/file{}.rs:{n}: a hit of the pattern", n / 30)).collect();
-    let text = hits.join("\n");
+    for around in [false, true] {
+        search_shows_every_file(around);
+    }
+}
+
+/// `around`: whether lines around the hits are shown, too.
+fn search_shows_every_file(around: bool) {
+    let line = |n: usize| {
+        let mark = if around && n % 3 > 0 { '-' } else { ':' };
+        format!("src/file-{}.rs{mark}{n}{mark} a hit of the pattern: {n}", n / 30)
+    };
+    let text = (0..600).map(line).collect::<Vec<_>>().join("\n");
     let tokens = tokens::count(&text);
     let output = PreviewedOutput {
         text: &text,
@@ -134,7 +143,7 @@ fn a_search_result_is_whole_or_shows_every_file() {
     assert_eq!(plan(&output, tokens / 3), None);
     let shown = shown(ToolKind::Search, &text, "", tokens / 5);
     for file in 0..20 {
-        assert!(shown.contains(&format!("src/file{file}.rs:{}:", file * 30)), "{shown}");
+        assert!(shown.contains(&format!("src/file-{file}.rs:{}:", file * 30)), "{shown}");
     }
 }
 
