@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::Store;
-use super::doctor::{self, Finding, FindingKind};
+use super::doctor;
 use base::error::{Error, Result};
 use base::object::TxId;
 use files::Output;
@@ -40,10 +40,7 @@ impl Store {
         let beside = beside.ok_or_else(|| Error::argument("path", "must be the name of a file"))?;
         upkeep.backup(&beside)?;
         let report = doctor::check_copy(&beside)?;
-        // A time says nothing of the text.
-        let is_damage =
-            |found: &&Finding| found.kind.is_damage() && found.kind != FindingKind::Time;
-        if let Some(damage) = report.findings.iter().find(is_damage) {
+        if let Some(damage) = report.findings.iter().find(|found| found.kind.is_damage()) {
             let (path, source) = (self.path().into(), damage.problem.as_str().into());
             return Err(Error::StoreCorrupt { path, source });
         }

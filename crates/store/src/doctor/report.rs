@@ -88,7 +88,7 @@ pub enum FindingKind {
     Items,
     /// A nickname leads nowhere.
     Nickname,
-    /// A transaction is earlier than the one before it.
+    /// A transaction is earlier than the one before it, or over an hour ahead of the clock.
     Time,
     /// Acknowledged transactions are missing; the rest may be whole.
     Lost,
@@ -103,9 +103,9 @@ impl FindingKind {
     }
 
     /// Whether it is damage: the file differs from what was written. Otherwise something is missing
-    /// that may never have existed.
+    /// that may never have existed, or a time is wrong, which says nothing of the text.
     pub fn is_damage(self) -> bool {
-        !matches!(self, Self::Lost | Self::Reference)
+        !matches!(self, Self::Lost | Self::Reference | Self::Time)
     }
 
     /// How to deal with it.
@@ -118,8 +118,11 @@ impl FindingKind {
             Self::Content | Self::Version | Self::Items => {
                 "import it again from an archive or another machine's store; everything else can still be used"
             }
-            Self::Envelope | Self::Nickname | Self::Time => {
+            Self::Envelope | Self::Nickname => {
                 "the rest can still be used; export it and import it into a new store"
+            }
+            Self::Time => {
+                "all can be used as it is; other stores take what is ahead once its time has come, so set the clock right"
             }
             Self::Lost => {
                 "nothing can bring it back but an archive or a copy of the file; its numbers are not used again"

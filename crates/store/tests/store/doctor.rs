@@ -330,6 +330,26 @@ fn only_a_damaged_store_is_set_aside_unless_it_is_forced() {
     SqliteBackend::open(&path).unwrap();
 }
 
+#[test]
+fn a_store_from_a_wrong_clock_is_no_damaged_store() {
+    let (_folder, path) = filled();
+    let database = Connection::open(&path).unwrap();
+    database
+        .execute(
+            "UPDATE tx SET system_time = 4102444800000
+             WHERE tx_id = (SELECT max(tx_id) FROM tx)",
+            [],
+        )
+        .unwrap();
+    drop(database);
+    let report = doctor::check_file(&path, true, &mut |_| Ok(())).unwrap();
+    let [finding] = report.findings.as_slice() else { panic!("{:#?}", report.findings) };
+    assert_eq!((finding.kind, report.is_damaged()), (FindingKind::Time, false));
+    // An import would leave out what is ahead.
+    assert!(!finding.kind.advice().contains("import"), "{}", finding.kind.advice());
+    assert_eq!(doctor::set_aside(&path, false).unwrap_err().code(), "INVALID_ARGUMENT");
+}
+
 /// The database of another program, the table of whose tables is damaged.
 fn foreign_database(path: &Path, application_id: i32) -> Vec<u8> {
     let database = Connection::open(path).unwrap();
