@@ -538,7 +538,11 @@ fn file_problem(source: &std::io::Error) -> String {
     match source.kind() {
         ErrorKind::NotFound => "there is no such file".to_owned(),
         ErrorKind::IsADirectory => "it is a directory".to_owned(),
-        kind => kind.to_string(),
+        // Rust has a word for each kind, but for some none that says anything.
+        kind => match kind.to_string() {
+            word if ["other error", "uncategorized error"].contains(&&*word) => source.to_string(),
+            word => word,
+        },
     }
 }
 
@@ -561,4 +565,19 @@ fn calls_text(calls: u64) -> String {
 
 fn winner_text(winner: Option<TxId>) -> String {
     winner.map_or_else(|| "none".to_owned(), |tx| format!("transaction {tx}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_of_a_file_says_what_failed() {
+        let says = |source: std::io::Error| {
+            Error::File { act: "read", path: "/a".into(), source }.to_string()
+        };
+        assert_eq!(says(std::io::Error::other("it is torn")), "cannot read `/a`: it is torn");
+        let many = says(std::io::Error::from_raw_os_error(24));
+        assert!(!many.contains("uncategorized"), "{many}");
+    }
 }
