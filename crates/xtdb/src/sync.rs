@@ -193,10 +193,9 @@ impl Sharing {
         let asked = self.connect_anew(Some(PATIENCE)).and_then(|(connected, lost)| {
             let (newest, _) = connected.store.newest()?;
             let store_id = connected.store.id().to_owned();
-            let pulled = State::read(&self.local, &store_id)?.pulled;
             let behind = match lost {
                 Some(_) => None,
-                None => behind(&connected, &[(self.local.id(), pulled)], newest)?.pop(),
+                None => behind(&connected, &[self.reader(&store_id)?], newest)?.pop(),
             };
             Ok((store_id, behind, lost))
         });

@@ -118,12 +118,13 @@ impl Sharing {
         let shared = self.connect()?.0;
         let (newest, _) = shared.store.newest()?;
         let said = shared.backend.machines()?;
-        let own = State::read(&self.local, shared.store.id())?.pulled;
-        let pulled = |one: &Introduced| {
-            if one.store_id == self.local.id() { own } else { one.pulled }
-        };
-        let readers: Vec<(&str, TxId)> =
-            said.iter().map(|(one, _)| (one.store_id.as_str(), pulled(one))).collect();
+        let own = self.reader(shared.store.id())?;
+        // What others wrote themselves they are taken to have.
+        let readers = said.iter().map(|(one, _)| match one.store_id.as_str() {
+            id if id == own.0 => own,
+            id => (id, one.pulled, TxId(i64::MAX)),
+        });
+        let readers: Vec<Reader<'_>> = readers.collect();
         let behind = behind(&shared, &readers, newest)?;
         let machine = |((one, seen), behind): (&(Introduced, Timestamp), u64)| SharingMachine {
             store_id: one.store_id.clone(),
@@ -135,23 +136,31 @@ impl Sharing {
         machines.sort_by_key(|one| std::cmp::Reverse(one.seen));
         Ok(machines)
     }
+
+    /// This store as a reader of the shared one.
+    pub(super) fn reader(&self, shared: &str) -> Result<Reader<'_>> {
+        let pulled = State::read(&self.local, shared)?.pulled;
+        Ok((self.local.id(), pulled, self.local.newest()?.0))
+    }
 }
 
-/// For each store, by the last transaction that it took: the number of others' transactions
-/// that it did not take yet; if there are very many, own ones may be among them.
-pub(super) fn behind(
-    shared: &Connected,
-    readers: &[(&str, TxId)],
-    newest: TxId,
-) -> Result<Vec<u64>> {
+/// A store, the last transaction of the shared one that it took, and its own last one.
+pub(super) type Reader<'a> = (&'a str, TxId, TxId);
+
+/// For each store, the number of transactions that it did not take yet: those of others, and its own
+/// that it lacks, as one does that was put back from a copy. If there are very many, others that it
+/// wrote may be among them.
+pub(super) fn behind(shared: &Connected, readers: &[Reader<'_>], newest: TxId) -> Result<Vec<u64>> {
     let all = |pulled: TxId| u64::try_from(newest.0.saturating_sub(pulled.0)).unwrap_or(0);
-    let near = readers.iter().map(|(_, pulled)| *pulled).filter(|one| all(*one) <= LOOKED_AT);
+    let near = readers.iter().map(|(_, pulled, _)| *pulled).filter(|one| all(*one) <= LOOKED_AT);
     let mut others = vec![BTreeSet::new(); readers.len()];
     if let Some(first) = near.min() {
         shared.backend.log(first, VERSIONS_AT_ONCE, &mut |logged| {
             for version in &logged.versions {
-                for ((store_id, pulled), others) in readers.iter().zip(&mut others) {
-                    if version.origin.store_id != *store_id && version.tx_id > *pulled {
+                for ((store_id, pulled, last), others) in readers.iter().zip(&mut others) {
+                    let origin = &version.origin;
+                    let is_own = origin.store_id == *store_id && origin.tx_id <= *last;
+                    if !is_own && version.tx_id > *pulled {
                         others.insert(version.tx_id);
                     }
                 }
@@ -159,7 +168,7 @@ pub(super) fn behind(
             Ok(())
         })?;
     }
-    let count = |((_, pulled), others): (&(&str, TxId), BTreeSet<TxId>)| match all(*pulled) {
+    let count = |((_, pulled, _), others): (&Reader<'_>, BTreeSet<TxId>)| match all(*pulled) {
         near if near <= LOOKED_AT => others.len() as u64,
         far => far,
     };

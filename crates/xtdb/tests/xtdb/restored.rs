@@ -27,6 +27,27 @@ fn assert_alike(stores: &[&Store]) {
 }
 
 #[test]
+fn a_store_put_back_from_a_copy_knows_that_it_lacks_its_own() {
+    let Some(database) = Database::new() else { return };
+    let one = Machine::at(&database.url());
+    one.write("/p/a.txt", "one");
+    one.push();
+    let copy = one.folder.path().join("copy.sqlite");
+    one.store.backup(&copy).unwrap();
+    one.write("/p/a.txt", "two");
+    one.push();
+    let store = Store::open(copy.to_str().unwrap()).unwrap();
+    let sharing = Sharing::new(store, options(&database.url()));
+    let behind = || {
+        let machines = sharing.machines().unwrap();
+        (sharing.look().unwrap().behind, machines[0].behind)
+    };
+    assert_eq!(behind(), (Some(1), 1));
+    assert_eq!(sharing.pull(&mut |_| Ok(())).unwrap().versions, 1);
+    assert_eq!(behind(), (Some(0), 0));
+}
+
+#[test]
 fn what_a_restored_server_lost_is_sent_again_once() {
     let Some(database) = Database::new() else { return };
     let [one, other] = [Machine::at(&database.url()), Machine::at(&database.url())];
