@@ -499,6 +499,16 @@ test("once usage is reported, the prompt is counted as at first", () => {
   expect(room.promptTokens).toBe(12_000);
 });
 
+test("a prompt that was taken for far too little is counted anew", () => {
+  const room = new Room();
+  room.beforePrompt({ sessionId: "s", messages: [], tokenBudget: 88_000 }, 100_000);
+  expect(room.promptTokens).toBe(12_000);
+  // The host tells of its system prompt, and not of its tools.
+  room.sent(160_000, []);
+  room.reported();
+  expect(room.promptTokens).toBe(40_000);
+});
+
 test("counts a prompt of which the host only gives the length", async () => {
   const store = await openStore({ path: ":memory:" });
   const session = await openSession(store, { harness: "openclaw", sessionId: "s", cwd: temporaryFolder() });

@@ -76,7 +76,9 @@ export class Room {
     const tokens = Math.round((bytes - sizeOf(messages)) / bytesPerToken);
     const known = this.#measured;
     if (tokens > 0) {
-      this.#first ??= Math.max(0.5, Math.min(2, this.#estimated / tokens));
+      const first = this.#estimated / tokens;
+      // Of a request that was taken for much less or more, as where the host tells nothing of many tools, the session believes no report.
+      this.#first ??= first > 2 / 3 && first < 4 / 3 ? first : 1;
     }
     // A figure that moves with each request would say nothing.
     if (tokens > 0 && (known === undefined || Math.abs(tokens - known) > known / 20)) {
