@@ -131,13 +131,17 @@ describe("forget and gc", () => {
     const outputs = () =>
       at.json<{ hits: { type: string }[]; outputs: string }>("search", "done", "--type", "toolcall");
     expect(outputs()).toMatchObject({ hits: [{ type: "toolcall" }], outputs: "all" });
-    expect(at.run("gc", "--outputs", "unsearched").stdout).toMatch(/^search index +\d+$/m);
+    const dry = at.run("gc", "--outputs", "unsearched").stdout;
+    expect(dry).toMatch(
+      /^outputs of tool calls +unsearched from now on\nsearch index +\d+\nstore before .*\nstore after, /m,
+    );
     expect(outputs()).toMatchObject({ outputs: "all" });
     expect(at.run("gc", "--outputs", "unsearched", "--yes").status).toBe(0);
     expect(outputs()).toMatchObject({ hits: [], outputs: "none" });
     expect(at.run("search", "done").stderr).toMatch(
       /^palimpsest: outputs are not searched: `.* gc --outputs searched --yes`\n$/,
     );
+    expect(at.run("gc", "--outputs", "searched").stdout).not.toContain("store after");
     at.run("gc", "--outputs", "searched", "--yes");
     expect(outputs()).toMatchObject({ hits: [{ type: "toolcall" }], outputs: "all" });
     expect(at.failure("gc", "--outputs", "none")).toMatchObject({ status: 2, code: "USAGE" });

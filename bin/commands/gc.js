@@ -54,7 +54,7 @@ export const gc = {
         if (given.json) {
           return writeJson({ dryRun, ...found });
         }
-        await write(pairs(dryRun ? whatWouldGo(found, unusedDays) : whatWent(found, unusedDays)));
+        await write(pairs(dryRun ? whatWouldGo(found, unusedDays, outputs) : whatWent(found, unusedDays)));
         await write(
           found.waitsForReaders ? "Another process reads an older state: run it again when it is done.\n" : "",
         );
@@ -66,15 +66,17 @@ export const gc = {
   },
 };
 
-/** @param {import("../../index.js").Garbage} found @param {number | undefined} days */
-function whatWouldGo(found, days) {
+/** @param {import("../../index.js").Garbage} found @param {number | undefined} days @param {string | undefined} outputs */
+function whatWouldGo(found, days, outputs) {
   return {
     "contents that would go": found.contents,
     "their text": shownBytes(found.contentBytes),
     ...aboutSessions(found, "sessions that would go", days),
+    ...(outputs !== undefined && { "outputs of tool calls": `${outputs} from now on` }),
     "search index": shownBytes(found.searchBytes ?? 0),
     "store before": shownBytes(found.bytesBefore),
-    "store after, at most": shownBytes(found.bytesAfter),
+    // How much outputs that are searched again add to the index is not known before.
+    ...(outputs !== "searched" && { "store after, at most": shownBytes(found.bytesAfter) }),
   };
 }
 

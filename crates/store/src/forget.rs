@@ -147,6 +147,7 @@ impl Store {
     /// not start over.
     pub fn forget(&self, target: &ObjectId, options: ForgetOptions) -> Result<ForgetReport> {
         let upkeep = self.upkeep("`forget`")?;
+        let bytes_before = upkeep.bytes();
         // What the indexes lack is read whole. Where they cannot be written, that is all of it.
         let patience = Some(INDEX_PATIENCE);
         let _ = upkeep.index_texts(patience);
@@ -165,7 +166,7 @@ impl Store {
         }
         upkeep.replace(&plan.replacements, &plan.banned)?;
         self.put_unread(targets.emptied)?;
-        plan.report.collected = Some(upkeep.collect()?);
+        plan.report.collected = Some(upkeep.collect(bytes_before)?);
         Ok(plan.report)
     }
 

@@ -37,6 +37,7 @@ impl Store {
     /// again. `NO_ANSWER` as [`Store::forget`].
     pub fn gc(&self, options: GcOptions) -> Result<Garbage> {
         let upkeep = self.upkeep("`gc`")?;
+        let bytes_before = upkeep.bytes();
         let before = options.unused_for.map(|unused| {
             let unused = i64::try_from(unused.as_millis()).unwrap_or(i64::MAX);
             Timestamp(self.now().0.saturating_sub(unused))
@@ -56,6 +57,6 @@ impl Store {
             Some(searched) => upkeep.search_outputs(searched)?,
             None => {}
         }
-        Ok(Garbage { aged, ..upkeep.collect()? })
+        Ok(Garbage { aged, ..upkeep.collect(bytes_before)? })
     }
 }

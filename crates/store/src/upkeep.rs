@@ -98,7 +98,8 @@ pub struct Garbage {
     pub content_bytes: u64,
     /// Size of the store's files before, in bytes.
     pub bytes_before: u64,
-    /// Size of the store's files after; as an estimate beforehand, an upper bound.
+    /// Size of the store's files after; as an estimate beforehand, an upper bound, without what
+    /// outputs add to the search index that are to be searched again.
     pub bytes_after: u64,
     /// Whether a reader of an older state, in this process or another, still keeps dropped text in
     /// the log. If so, collect again.

@@ -172,7 +172,7 @@ export interface Garbage {
   contentBytes: number;
   /** Bytes of the file and its log before. */
   bytesBefore: number;
-  /** Bytes of both afterwards; in a dry run, an upper bound. */
+  /** Bytes of both afterwards; in a dry run, an upper bound, without what `searchOutputs: true` adds to the search index. */
   bytesAfter: number;
   /** Whether dropped text stays in the files until the next `gc`, because a process is still reading an older state. */
   waitsForReaders: boolean;

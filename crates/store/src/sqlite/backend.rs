@@ -292,9 +292,15 @@ impl SqliteBackend {
 
     /// Drops everything that no version, item or object needs, so that no byte of it remains in the
     /// store's files, and returns free space to the file system. Keeps every version of every
-    /// object. Only for commands that a person runs.
-    pub fn collect(&self) -> Result<Garbage> {
-        collect::collect(self)
+    /// object. Only for commands that a person runs. `bytes_before`: [`Self::bytes`] before the
+    /// command changed anything, since what it removed first stands in the log.
+    pub fn collect(&self, bytes_before: u64) -> Result<Garbage> {
+        collect::collect(self, bytes_before)
+    }
+
+    /// Bytes of the file and its log; 0 in memory.
+    pub fn bytes(&self) -> u64 {
+        collect::all_bytes(&self.path)
     }
 
     /// The transaction of the newest version but `newer`; `None` if there are no more than these.

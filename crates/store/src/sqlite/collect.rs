@@ -51,7 +51,7 @@ const INSTRUCTIONS: i32 = 100_000;
 /// Measures what [`collect`] would drop.
 pub(super) fn garbage(connection: &Connection, path: &Path) -> Step<Garbage> {
     let mut garbage = unused_contents(connection)?;
-    garbage.bytes_before = bytes_of(path) + log_bytes(path);
+    garbage.bytes_before = all_bytes(path);
     let given_back = free_bytes(connection)? + log_bytes(path);
     garbage.bytes_after = garbage.bytes_before.saturating_sub(given_back);
     Ok(garbage)
@@ -65,14 +65,15 @@ pub(super) fn search_bytes(connection: &Connection) -> Step<u64> {
 }
 
 /// Drops unused data, gives free pages back, and empties the log.
-pub(super) fn collect(store: &SqliteBackend) -> Result<Garbage> {
+pub(super) fn collect(store: &SqliteBackend, bytes_before: u64) -> Result<Garbage> {
     let mut garbage = store.read(|connection| garbage(connection, &store.path))?;
+    garbage.bytes_before = bytes_before;
     while !drop_contents(store)? {}
     drop_texts(store)?;
     search_index::merge(store)?;
     garbage.waits_to_be_alone = !give_back(store)?;
     garbage.waits_for_readers = !empty_log(store)?;
-    garbage.bytes_after = bytes_of(&store.path) + log_bytes(&store.path);
+    garbage.bytes_after = all_bytes(&store.path);
     Ok(garbage)
 }
 
@@ -131,7 +132,7 @@ pub(super) fn growth(connection: &Connection, path: &Path, now: Timestamp) -> St
                FROM object AS o WHERE o.type = 'session' AND o.type <> 'toolcall')";
     let (sessions, unused): (i64, i64) =
         connection.one(sql, [ago(UNUSED_DAYS)], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let file_bytes = bytes_of(path) + log_bytes(path);
+    let file_bytes = all_bytes(path);
     let share = u128::from(recent.unsigned_abs()) * u128::from(file_bytes);
     let recent_bytes = share / u128::from(all.unsigned_abs().max(1));
     Ok(Growth {
@@ -361,6 +362,11 @@ fn free_bytes(connection: &Connection) -> Step<u64> {
 fn integer(connection: &Connection, pragma: &str) -> Step<u64> {
     let value = connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0))?;
     Ok(value.unsigned_abs())
+}
+
+/// Size of a store's file and its log.
+pub(super) fn all_bytes(path: &Path) -> u64 {
+    bytes_of(path) + log_bytes(path)
 }
 
 /// Size of the log beside a store's file; 0 if there is none.

@@ -8,8 +8,8 @@ use base::object::{
 };
 use serde_json::json;
 use store::{
-    Aged, Expected, ForgetOptions, GcOptions, IndexedFolder, SearchQuery, SearchedOutputs, Store,
-    doctor,
+    Aged, Expected, ForgetOptions, Garbage, GcOptions, IndexedFolder, SearchQuery, SearchedOutputs,
+    Store, doctor,
 };
 
 use crate::forget::{COLLECT, REAL, open, place, repeated_call, session, toolcall, traces, write};
@@ -218,4 +218,26 @@ fn outputs_can_be_left_out_of_the_index() {
     expected.sort();
     assert_eq!(found, expected);
     store.forget(&one, REAL).unwrap();
+}
+
+#[test]
+fn the_size_before_is_that_before_anything_went() {
+    let (_folder, path) = place();
+    let store = open(&path);
+    let one = call(&store, "one", &"the zebra ran\n".repeat(2_000));
+    session(&store, "one", &[&one], &[said("find the zebra")]);
+    let bytes = || {
+        let size = store.stats().unwrap().size;
+        size.file_bytes + size.log_bytes
+    };
+    let unsearched = GcOptions { search_outputs: Some(false), ..COLLECT };
+    hits(&store, "zebra");
+    let measured = |work: &dyn Fn() -> Garbage| {
+        let before = bytes();
+        let done = work();
+        assert_eq!((done.bytes_before, done.bytes_after), (before, bytes()));
+    };
+    measured(&|| store.gc(unsearched).unwrap());
+    measured(&|| store.gc(GcOptions { search_outputs: Some(true), ..COLLECT }).unwrap());
+    measured(&|| store.forget(&one, REAL).unwrap().collected.unwrap());
 }

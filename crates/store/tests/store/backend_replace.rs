@@ -89,7 +89,7 @@ fn collecting_only_drops_contents_without_a_version() {
         backend.commit(&[op(second)], T).unwrap();
         let kept = put(file("/b"), "kept", Expected::Any);
         backend.commit(&[op(kept)], T).unwrap();
-        assert_eq!(upkeep.collect().unwrap().contents, 0);
+        assert_eq!(upkeep.collect(upkeep.bytes()).unwrap().contents, 0);
         let id = summed.envelope.id;
         let first = backend.history(&id).unwrap().pop().unwrap();
         let redacted =
@@ -106,7 +106,7 @@ fn collecting_only_drops_contents_without_a_version() {
         let garbage = upkeep.garbage().unwrap();
         assert_eq!((garbage.contents, garbage.content_bytes), (2, 14));
         assert!(backend.content(&Hash::of("sum")).unwrap().is_some());
-        assert_eq!(upkeep.collect().unwrap().contents, 2);
+        assert_eq!(upkeep.collect(upkeep.bytes()).unwrap().contents, 2);
         for (text, there) in
             [("long enough", false), ("sum", false), ("second", true), ("kept", true)]
         {
