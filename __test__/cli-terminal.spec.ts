@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { openSession, openStore } from "../index.js";
-import { harmless } from "../lib/terminal.js";
+import { columnsOf, harmless } from "../lib/terminal.js";
 import { pinnedNode } from "../scripts/setup.js";
 import { type Desk, desk, program } from "./command.ts";
 import { patient, step, user } from "./sessions.ts";
@@ -19,12 +19,17 @@ const missingTerminal =
 
 /** What a command prints on a terminal of its own. */
 function onTerminal(at: Desk, ...args: string[]): string {
+  return inColumns(80, at, ...args);
+}
+
+/** What a command prints on a terminal that is so wide. */
+function inColumns(columns: number, at: Desk, ...args: string[]): string {
   const quoted = [pinnedNode(), program, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
   // Nothing else of this process's environment: `CI`, `NO_COLOR` and others of the kind turn colours off or on.
   const { PATH, HOME, PI_CODING_AGENT_DIR } = at.env;
   const env = { PATH, HOME, PI_CODING_AGENT_DIR, TERM: "xterm", SHELL: "/bin/sh" };
   const options = { cwd: at.folder, env, encoding: "utf8", timeout: 50_000, input: "" } as const;
-  const { stdout } = spawnSync("script", ["-qec", quoted.join(" "), "/dev/null"], options);
+  const { stdout } = spawnSync("script", ["-qec", `stty cols ${columns}; ${quoted.join(" ")}`, "/dev/null"], options);
   return stdout.replace(/\r+\n/g, "\n").replace(/^\^D[\b]*/, "");
 }
 
@@ -48,6 +53,15 @@ async function hostileDesk(): Promise<Desk> {
   await session.close();
   await store.close();
   return at;
+}
+
+/** A session whose person begins so. */
+async function playTitled(at: Desk, title: string): Promise<void> {
+  const store = await openStore({ path: at.store });
+  const session = await openSession(store, { harness: "test", sessionId: "s", cwd: at.folder, settings: patient });
+  await session.transformContext([user(title)]);
+  await session.close();
+  await store.close();
 }
 
 describe.skipIf(missingTerminal)("on a terminal", () => {
@@ -80,6 +94,31 @@ describe.skipIf(missingTerminal)("on a terminal", () => {
     at.run("index", "a.md");
     expect(onTerminal(at, "show", "a.md")).toBe("no end\n");
     expect(at.run("show", "a.md").stdout).toBe("no end");
+  });
+
+  test("a row fits, however wide its signs are", async () => {
+    const at = desk();
+    await playTitled(
+      at,
+      "\u65e5\u672c\u8a9e\u306e\u30bf\u30a4\u30c8\u30eb\u3001\u3068\u3066\u3082\u9577\u3044 \u{1f389} e\u0301".repeat(
+        3,
+      ),
+    );
+    const [head, row] = withoutOurStyles(inColumns(60, at, "sessions")).split("\n");
+    expect(columnsOf(row)).toBeLessThanOrEqual(60);
+    const before = (line: string, place: number) => columnsOf(line.slice(0, place));
+    expect(before(row, row.indexOf("session:s"))).toBe(before(head, head.indexOf("SESSION")));
+  });
+
+  test("a figure is shown whole or not at all", async () => {
+    const at = desk();
+    await playTitled(at, "word ".repeat(2_000));
+    const rows = (columns: number) =>
+      withoutOurStyles(inColumns(columns, at, "ledger", "latest", "--calls")).split("\n");
+    const whole = rows(200)[1].split(/ +/);
+    for (let columns = 30; columns < 50; columns += 1) {
+      expect(whole).toEqual(expect.arrayContaining(rows(columns)[1].split(/ +/)));
+    }
   });
 
   test("our own styles are shown", async () => {

@@ -60,6 +60,28 @@ export function name(text) {
   return text.replace(hiddenInName, spelt);
 }
 
+/** What takes two columns: Chinese, Japanese and Korean signs, and pictures. */
+const wide =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3ffff}]|\p{Emoji_Presentation}/gu;
+
+/** Columns that a line takes on a terminal. @param {string} text */
+export function columnsOf(text) {
+  return [...text.replace(/[\p{Mn}\p{Me}\u200d]/gu, "").replace(wide, "xx")].length;
+}
+
+/** The beginning of a line that takes at most so many columns. @param {string} text @param {number} most */
+export function beginning(text, most) {
+  let [taken, end] = [0, 0];
+  for (const sign of text) {
+    taken += columnsOf(sign);
+    if (taken > most) {
+      break;
+    }
+    end += sign.length;
+  }
+  return text.slice(0, end);
+}
+
 /** @param {string} found */
 function spelt(found) {
   return Array.from(

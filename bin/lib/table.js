@@ -2,8 +2,8 @@
 
 import { plural, size } from "../../lib/describe.js";
 import { shortCount } from "../../lib/figures.js";
-import { line } from "../../lib/terminal.js";
-import { age, byteSize, cut } from "../../lib/words.js";
+import { beginning, columnsOf, line } from "../../lib/terminal.js";
+import { age, byteSize } from "../../lib/words.js";
 import { isTerminal, styled, write } from "./output.js";
 
 /** Digits of a hash that a terminal shows: enough for a unique prefix. */
@@ -36,15 +36,15 @@ export async function writeTable(headings, rows, options = {}) {
   const columns = order
     .map((heading) => [heading, ...rows.map((row) => oneLine(row[headings.indexOf(heading)]))])
     .filter(([, ...cells]) => cells.some((cell) => cell !== "-" && cell !== ""));
-  const widths = columns.map((cells) => Math.max(...cells.map((cell) => cell.length)));
+  const widths = columns.map((cells) => Math.max(...cells.map(columnsOf)));
   const rest = widths.slice(1).reduce((sum, width) => sum + 2 + width, 0);
   const width = process.stdout.columns || defaultColumns;
   widths[0] = Math.min(widths[0], Math.max(Math.floor(width / 2), width - rest));
   const shown = columns.map((cells, at) =>
-    cells.map((cell) => padded(cut(cell, widths[at]), widths[at], isFigures(cells))),
+    cells.map((cell) => padded(shortened(cell, widths[at]), widths[at], isFigures(cells))),
   );
   const lines = shown[0].map((_, row) => shown.map((cells) => cells[row]).join("  "));
-  const [head, ...texts] = lines.map((line) => [...line.trimEnd()].slice(0, width).join(""));
+  const [head, ...texts] = lines.map((line) => withoutEnd(line.trimEnd(), width));
   const said = texts.flatMap((text, at) => [text, ...(below[at] ?? [])]);
   const all = [...(continued ? [] : [styled("bold", head)]), ...said, ...(units === undefined ? [] : [units])];
   await write(all.map((line) => `${line}\n`).join(""));
@@ -57,7 +57,22 @@ function isFigures([, ...cells]) {
 
 /** @param {string} cell @param {number} width @param {boolean} right */
 function padded(cell, width, right) {
-  return right ? cell.padStart(width) : cell.padEnd(width);
+  const blanks = " ".repeat(width - columnsOf(cell));
+  return right ? blanks + cell : cell + blanks;
+}
+
+/** @param {string} cell @param {number} width */
+function shortened(cell, width) {
+  return columnsOf(cell) > width ? `${beginning(cell, width - 1).trimEnd()}…` : cell;
+}
+
+/** What has room of a row. A figure without its end would be another one: of such a one nothing is shown. @param {string} row @param {number} width */
+function withoutEnd(row, width) {
+  const shown = beginning(row, width);
+  const [begun] = /\S*$/.exec(shown) ?? [""];
+  const [rest] = /^\S*/.exec(row.slice(shown.length)) ?? [""];
+  const isTorn = rest !== "" && /^[-$]?\d[\d.,kM/]*$/.test(begun + rest);
+  return isTorn ? shown.slice(0, shown.length - begun.length).trimEnd() : shown;
 }
 
 /**
