@@ -347,15 +347,18 @@ impl MemoryFolder {
     }
 }
 
-/// Accepts a proposal; the next flush writes it.
+/// Accepts a proposal; the next flush writes it, as it does what waits without a decision.
 ///
 /// # Errors
 /// `NO_OPERATION`; those of [`MemoryFolder`].
 pub fn accept(folder: &MemoryFolder, id: OperationId) -> Result<()> {
     let lock = folder.lock()?;
     let (journal, _) = Journal::load(folder)?;
-    let found = journal.proposed().find(|one| one.id == id);
-    found.ok_or(Error::NoOperation { id: folder.name_of(id) })?;
+    let found = journal.operations().find(|one| one.id == id && !one.status.is_settled());
+    let found = found.ok_or(Error::NoOperation { id: folder.name_of(id) })?;
+    if found.status != EntryStatus::Proposed {
+        return Ok(());
+    }
     append(folder, &lock, &[Record::Accept { id }.line()])
 }
 

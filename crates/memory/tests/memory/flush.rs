@@ -206,6 +206,7 @@ fn a_proposal_waits_until_a_person_accepts_it() {
     assert_eq!((report.committed.len(), report.proposed.len()), (0, 2));
     assert!(!desk.path("MEMORY.md").exists());
     accept(&desk.memory(), ids[0]).unwrap();
+    accept(&desk.memory(), ids[0]).expect("it waits, and nothing else has to be decided");
     withdraw(&desk.memory(), ids[1]).unwrap();
     assert_eq!(accept(&desk.memory(), ids[1]).unwrap_err().code(), "NO_OPERATION");
     let report = desk.flush();
