@@ -45,6 +45,7 @@ test("own memory is said to be used after trust is taken back", () => {
   expect(at.run("trust", "--remove").stdout).toMatch(
     /^`\S+\/work` holds only what your own sessions wrote, which is used unasked: \.pi\/memory\/MEMORY\.md, /,
   );
+  expect(at.run("memory", "trust", "--remove")).toEqual(at.run("trust", "--remove"));
 });
 
 test("a person sees which of what waits is private", () => {
@@ -186,8 +187,25 @@ test("wrong usage and refusals exit with codes of their own", () => {
   expect(at.failure("memory", "remember", "planet", "x")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });
   const secret = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8";
   expect(at.failure("memory", "remember", "project", `token ${secret}`)).toMatchObject({ status: 1, code: "SECRET" });
-  expect(at.failure("memory", "trace", "00000000")).toMatchObject({ status: 3, code: "NO_TRACE" });
-  expect(at.failure("memory", "confirm", "00000000")).toMatchObject({ status: 3, code: "NO_PAGE" });
+  const hint = (part: string) => `\`palimpsest memory ${part}\``;
+  expect(at.failure("memory", "trace", "00000000")).toMatchObject({
+    status: 3,
+    code: "NO_TRACE",
+    hint: `${hint("traces")} lists them; the oldest are dropped`,
+  });
+  expect(at.failure("memory", "confirm", "00000000")).toMatchObject({
+    status: 3,
+    code: "NO_PAGE",
+    hint: `${hint("pages")} lists them`,
+  });
+  expect(at.failure("memory", "take", "nobody")).toMatchObject({
+    status: 3,
+    hint: `${hint("take")} lists those that have memory`,
+  });
+  expect(at.failure("memory", "flush", "--project")).toMatchObject({
+    status: 2,
+    message: "there is one word too many: `--project`",
+  });
   for (const part of ["accept", "withdraw"]) {
     expect(at.failure("memory", part, "w9")).toMatchObject({ status: 3, code: "NO_OPERATION" });
   }

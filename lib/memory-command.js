@@ -182,6 +182,28 @@ export async function memoryCompletions(around, name, given) {
 }
 
 /**
+ * Runs a part. Its errors name the command as it is typed here.
+ * @param {Part} part
+ * @param {Surroundings} around
+ * @param {string} given what stands behind its name
+ * @returns {Promise<Answer>}
+ */
+export async function runPart(part, around, given) {
+  if (part.usage === "" && given !== "") {
+    throw wordTooMany(given.split(/\s+/)[0]);
+  }
+  return part.run(around, given).catch((error) => {
+    const hint = error?.hint?.replaceAll("`/memory ", `\`${around.command} `);
+    throw hint === undefined ? error : Object.assign(error, { hint });
+  });
+}
+
+/** @param {string} word */
+function wordTooMany(word) {
+  return Object.assign(new Error(`there is one word too many: \`${word}\``), { code: "INVALID_ARGUMENT" });
+}
+
+/**
  * Whether a part lacks what it needs.
  * @param {Part} part
  * @param {string} given
@@ -295,7 +317,7 @@ async function importFrom({ memory, command }, given) {
 /** @param {Surroundings} around @param {string} given @returns {Promise<Answer>} */
 async function trust({ say }, given) {
   if (given !== "" && given !== "--remove") {
-    throw Object.assign(new Error(`\`${given}\` is one word too many`), { code: "INVALID_ARGUMENT" });
+    throw wordTooMany(given);
   }
   const value = await say(given === "" ? true : null);
   return { value, text: trustedText(value) };
@@ -313,7 +335,10 @@ async function take({ memory, command }, given) {
       text: names.length === 0 ? none : [...names, `\`${command} take NAME\` shows what one remembers.`].join("\n"),
     };
   }
-  const value = await memory.takeFrom(from, { scope, apply });
+  const value = await memory.takeFrom(from, { scope, apply }).catch((error) => {
+    const hint = error?.code === "UNKNOWN_NAME" ? `\`${command} take\` lists those that have memory` : error?.hint;
+    throw Object.assign(error, { hint });
+  });
   return { value, text: importText(value, apply, command) };
 }
 
@@ -325,7 +350,7 @@ function wantedOf(given) {
   const scope = /** @type {MemoryScope | undefined} */ (named?.toLowerCase());
   const [from, ...rest] = words.filter((word) => word !== "--apply" && word !== named);
   if (rest.length > 0) {
-    throw Object.assign(new Error(`\`${rest[0]}\` is one word too many`), { code: "INVALID_ARGUMENT" });
+    throw wordTooMany(rest[0]);
   }
   return { scope, apply, from };
 }

@@ -4,7 +4,7 @@ import { tools } from "../index.js";
 import { isAllowed, isOwners, refusedOption } from "../lib/authority.js";
 import { continued } from "../lib/continue.js";
 import { describe, isFailure } from "../lib/failures.js";
-import { isIncomplete, memoryParts } from "../lib/memory-command.js";
+import { isIncomplete, memoryParts, runPart } from "../lib/memory-command.js";
 import {
   activated,
   contentText,
@@ -384,7 +384,7 @@ async function memory({ plugin, who, asked, current }, typed) {
     session: session.id,
     off: current.memory.isOff,
   };
-  const { text } = await part.run(around, given);
+  const { text } = await runPart(part, around, given);
   return name === "trust" ? withTyped(text, store.path) : text;
 }
 

@@ -1,7 +1,7 @@
 // The command `/memory`: what is typed, and where the answer is shown. What it does and says is in lib/memory-command.js, for the command
 // line too. Decides nothing about memory.
 import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
-import { isIncomplete, memoryCompletions, memoryParts } from "../lib/memory-command.js";
+import { isIncomplete, memoryCompletions, memoryParts, runPart } from "../lib/memory-command.js";
 import { adding, type Offered } from "./completions.ts";
 import { describe, tell } from "./failures.ts";
 import type { MemoryLife } from "./memory.ts";
@@ -55,7 +55,7 @@ async function answer(
   if (isIncomplete(part, given)) {
     return `Which one? \`${command} ${name} ${part.usage}\``;
   }
-  return (await part.run(await around(life, memory, ctx), given)).text;
+  return (await runPart(part, await around(life, memory, ctx), given)).text;
 }
 
 async function around(life: SessionLife, memory: MemoryLife, ctx: ExtensionCommandContext) {

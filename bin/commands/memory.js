@@ -1,6 +1,6 @@
 // `palimpsest memory`: memory that survives sessions, outside of one. What it does and says is that of `/memory`.
 import { resolve } from "node:path";
-import { isIncomplete, memoryParts } from "../../lib/memory-command.js";
+import { isIncomplete, memoryParts, runPart } from "../../lib/memory-command.js";
 import { piAgentDir } from "../../lib/places.js";
 import { shellWord } from "../../lib/program.js";
 import { untrustedText } from "../../lib/trust.js";
@@ -10,12 +10,13 @@ import { withStore } from "../lib/store.js";
 import { oneLine } from "../lib/table.js";
 
 /** Options among the words of a part, which it reads itself. */
-const among = ["--sessions", "--files", "--global", "--project", "--local", "--apply", "--all-of"];
+const among = ["--sessions", "--files", "--global", "--project", "--local", "--apply", "--all-of", "--remove"];
 
 /** @type {import("../lib/arguments.js").Command} */
 export const memory = {
   name: "memory",
-  usage: "[PART…] [--folder PATH] [--sessions] [--files] [--global] [--project] [--local] [--apply] [--all-of]",
+  usage:
+    "[PART…] [--folder PATH] [--sessions] [--files] [--global] [--project] [--local] [--apply] [--all-of] [--remove]",
   summary: "Show, search and write memory that outlives sessions",
   arguments: [0, Number.POSITIVE_INFINITY],
   options: {
@@ -27,6 +28,7 @@ export const memory = {
     local: { type: "boolean", text: "`recall`: only your memory of the project" },
     apply: { type: "boolean", text: "`import`: stage what is to be taken" },
     "all-of": { type: "boolean", text: "`confirm`: all marked pages that cite the file" },
+    remove: { type: "boolean", text: "`trust`: take it back" },
   },
   notes: [
     `PART is ${[...memoryParts].map(([name, { usage, summary }]) => `\`${`${name} ${usage}`.trim()}\` (${summary})`).join(", ")}. Without one it is \`overview\`.`,
@@ -72,7 +74,7 @@ export const memory = {
       await writeError(`palimpsest: ${oneLine(untrustedText(found, "run"))}\n`);
     }
     const run = (/** @type {import("../../index.js").Store | undefined} */ store) =>
-      part.run({ memory: openMemory({ ...places, trusted: true }, store), say, command, store }, typed);
+      runPart(part, { memory: openMemory({ ...places, trusted: true }, store), say, command, store }, typed);
     // What a cited file said before stands in the store, too.
     const answer = await (["stale", "verify"].includes(name) || options.includes("--sessions")
       ? withStoreIfAny(given, run)

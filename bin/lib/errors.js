@@ -61,7 +61,8 @@ export async function printError(error, json, asked) {
  * @param {{ message: string, hint?: string }} said
  */
 function inWordsOf({ command, name, session }, code, { message, hint }) {
-  if (code === "UNKNOWN_NAME") {
+  // What memory takes is no object.
+  if (code === "UNKNOWN_NAME" && command.name !== "memory") {
     return { message, hint: howToName(command, message, session) };
   }
   if (code === "STORE_UNAVAILABLE" && message.includes(" when it is opened for writing")) {

@@ -314,7 +314,7 @@ pub enum Error {
         rule: String,
     },
     /// A memory folder's journal has no operation with this ID, or it is settled already.
-    #[strum(message = "`/memory waiting` and `palimpsest memory waiting` list what waits")]
+    #[strum(message = "`/memory waiting` lists what waits")]
     #[error("nothing waits as `{id}`")]
     NoOperation {
         /// The ID as given.
