@@ -73,6 +73,7 @@ describe("show", () => {
     expect(at.run("show", "a.md", "--lines", "2-3").stdout).toBe("2\nthree\n");
     expect(at.run("show", "a.md", "--lines", "1,3").stdout).toBe("one\nthree\n");
     expect(at.run("show", "a.md", "--lines", "2-99").stdout).toBe("2\nthree\n");
+    expect(at.run("show", "a.md", "--lines", "-1").stdout).toBe("three\n");
     for (const [lines, text] of [
       ["9-3", "three\n"],
       ["2-", "2\nthree\n"],
@@ -554,7 +555,10 @@ test("a handle names an object of the session that is given", async () => {
   expect(at.run("show", "t1", "--session", "latest").stdout).toBe("done\n");
   expect(at.json<{ id: string }>("history", "t1", "--session", "s").id).toBe("call_1");
   expect(at.json<{ id: string }>("links", "t1", "--session", "s").id).toBe("call_1");
-  expect(at.failure("show", "t1@-1", "--session", "s").message).toBe("`t1` has no version 1 before the latest");
+  expect(at.failure("show", "t1@-1", "--session", "s")).toMatchObject({
+    message: "`t1` has no version 1 before the latest",
+    hint: "`palimpsest history t1 --session s` lists its versions",
+  });
   expect(at.failure("show", "t2", "--session", "s")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
   expect(at.failure("show", "t1", "--session", "nobody")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
   expect(at.failure("diff", "call_1", "--session", "s")).toMatchObject({ status: 2, code: "INVALID_ARGUMENT" });

@@ -180,7 +180,11 @@ describe("it refuses", () => {
 
   test("a session that nobody knows", async () => {
     const at = await withStore();
-    expect(at.failure("open", "unknown")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
+    expect(at.failure("open", "unknown")).toMatchObject({
+      status: 3,
+      code: "UNKNOWN_NAME",
+      hint: "`palimpsest sessions` lists the sessions",
+    });
     expect(at.failure("open", "unknown", "--html", "a.html")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
     expect(readdirSync(at.folder)).toEqual([]);
   });

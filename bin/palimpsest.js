@@ -2,7 +2,7 @@
 // The `palimpsest` command: finds the command, runs it, and turns errors into a message and an exit code. What a command does is in
 // its file under `commands/`; what the store does, in the addon.
 import { commands } from "./commands.js";
-import { parseArguments, UsageError } from "./lib/arguments.js";
+import { parseArguments, text, UsageError } from "./lib/arguments.js";
 import { exitCode, printError } from "./lib/errors.js";
 import { commandHelp, overview, version } from "./lib/help.js";
 import { write } from "./lib/output.js";
@@ -31,8 +31,7 @@ async function main(given) {
     }
     const command = commandNamed(name);
     const parsed = parseArguments(command, rest);
-    const { positionals, values, store } = parsed;
-    asked = { command, name: positionals[0], session: values.session !== undefined, store };
+    asked = { command, name: parsed.positionals[0], session: text(parsed, "session"), store: parsed.store };
     if (parsed.help) {
       await write(commandHelp(command));
       return 0;

@@ -80,9 +80,15 @@ export function parseArguments(command, given) {
  */
 function parse(given, options, hint) {
   const end = given.indexOf("--");
-  // `-1` is a version, not an option; the store also accepts `@-1`.
-  const isStep = (/** @type {string} */ text, /** @type {number} */ at) => /^-\d+$/.test(text) && (end < 0 || at < end);
-  const args = given.map((text, at) => (isStep(text, at) ? `@${text}` : text));
+  // `-1` is the value of the option before it, else a version, and no option; the store also accepts `@-1`.
+  const args = given.slice();
+  for (let at = (end < 0 ? given.length : end) - 1; at >= 0; at -= 1) {
+    if (/^-\d+$/.test(given[at])) {
+      const before = given[at - 1] ?? "";
+      const takesIt = before.startsWith("--") && options[before.slice(2)]?.type === "string";
+      args.splice(takesIt ? at - 1 : at, takesIt ? 2 : 1, takesIt ? `${before}=${given[at]}` : `@${given[at]}`);
+    }
+  }
   try {
     return parseArgs({
       args,
@@ -113,7 +119,7 @@ export function wholeNumber(given, name) {
   const number = Number(text);
   if (typeof text !== "string" || !/^\d+$/.test(text) || number > 0xffff_ffff) {
     throw new UsageError(
-      `\`--${name}\` must be a whole number, is \`${String(text).replace(/^@-/, "-")}\``,
+      `\`--${name}\` must be a whole number, is \`${String(text)}\``,
       "write it in digits, such as `50`",
     );
   }

@@ -5,8 +5,8 @@ import { handleOption } from "./store.js";
 import { oneLine } from "./table.js";
 
 /**
- * What was asked for when an error came: the command, its first argument as it was given, whether `--session` was, and `--store`.
- * @typedef {{ command: import("./arguments.js").Command, name: string | undefined, session: boolean, store: string | undefined }} Asked
+ * What was asked for when an error came: the command, its first argument as it was given, `--session` and `--store`.
+ * @typedef {{ command: import("./arguments.js").Command, name: string | undefined, session: string | undefined, store: string | undefined }} Asked
  */
 
 /** Codes of the addon that mean that what was typed cannot be. */
@@ -72,7 +72,7 @@ function inWordsOf({ command, name, session }, code, { message, hint }) {
     const shown = name.replace(/@[^@]*$/, "");
     return {
       message: message.replace(/^object `[^`]*`/, () => `\`${shown}\``),
-      hint: `\`palimpsest history ${shellWord(shown)}\` lists its versions`,
+      hint: `\`palimpsest history ${shellWord(shown)}${session === undefined ? "" : ` --session ${shellWord(session)}`}\` lists its versions`,
     };
   }
   if (code === "INVALID_ARGUMENT") {
@@ -115,10 +115,10 @@ function typed({ options, usage, notes = [] }, argument) {
 /**
  * @param {import("./arguments.js").Command} command
  * @param {string} message
- * @param {boolean} session
+ * @param {string | undefined} session
  */
 function howToName({ usage, options }, message, session) {
-  if (session) {
+  if (session !== undefined) {
     const handles = options.session === handleOption ? ", `palimpsest context SESSION --why` the handles of one" : "";
     return `\`palimpsest sessions\` lists the sessions${handles}`;
   }
@@ -127,7 +127,7 @@ function howToName({ usage, options }, message, session) {
       ? "a handle is one of a session: name that with `--session`, such as `--session latest`"
       : "handles exist only inside a session: `palimpsest context SESSION --why` has the IDs and paths that they stand for";
   }
-  return usage.startsWith("SESSION")
+  return /^(PART )?\[?SESSION/.test(usage)
     ? "`palimpsest sessions` lists the sessions"
     : "use its path, ID or nickname; `palimpsest objects` lists all objects, `palimpsest search` finds them";
 }
