@@ -203,6 +203,8 @@ describe("the store", () => {
       expect({ args, status }).toEqual({ args, status: 0 });
       expect(stderr).toMatch(/^palimpsest: settings in .*`keepResults` must be .*this command does not need it\n$/);
     }
+    const checked = at.run("doctor");
+    expect([checked.status, checked.stderr, checked.stdout.split("`keepResults` must be").length]).toEqual([1, "", 2]);
     expect(at.failure("show", "a.md").message).toContain(
       '`mounts` has the entry 1, `{"agentPrefix":"/w"}`, which lacks the key `canonicalPrefix`',
     );

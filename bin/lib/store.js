@@ -169,15 +169,16 @@ function codeOf(error) {
  */
 export async function storePath(given) {
   const addon = await import("../../index.js");
-  return addon.storePath(await storeOptions(given, []));
+  return addon.storePath(await storeOptions(given, [], true));
 }
 
 /**
  * The settings that a command needs, where a wrong one of the others does not stop it.
  * @param {string[]} needed
+ * @param {boolean} [isSaid] whether somebody else says which is wrong
  * @returns {Promise<Partial<import("../../index.js").Settings>>}
  */
-export async function settingsFor(needed) {
+export async function settingsFor(needed, isSaid = false) {
   const { loadSettings } = await import("../../index.js");
   const agentDir = piAgentDir();
   try {
@@ -185,7 +186,7 @@ export async function settingsFor(needed) {
   } catch (error) {
     const settings = needed.length === 0 ? {} : await loadSettings({ agentDir, needed });
     const { message } = /** @type {Error} */ (error);
-    await writeError(`palimpsest: ${oneLine(message)}; this command does not need it\n`);
+    await (isSaid ? undefined : writeError(`palimpsest: ${oneLine(message)}; this command does not need it\n`));
     return settings;
   }
 }
@@ -193,10 +194,11 @@ export async function settingsFor(needed) {
 /**
  * @param {Given} given
  * @param {string[]} needed
+ * @param {boolean} [isSaid] as above
  */
-async function storeOptions(given, needed) {
+async function storeOptions(given, needed, isSaid) {
   const isPlaced = given.store !== undefined || process.env.PALIMPSEST_STORE !== undefined;
-  const settings = await settingsFor(isPlaced ? needed : [...forStore, ...needed]);
+  const settings = await settingsFor(isPlaced ? needed : [...forStore, ...needed], isSaid);
   return { path: given.store, settings, agentDir: piAgentDir() };
 }
 
