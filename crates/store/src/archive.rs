@@ -4,6 +4,7 @@
 //! writes anything, and never changes existing data: it adds versions, or reports those that it
 //! left out.
 
+mod calls;
 mod changed;
 mod checked;
 mod export;
@@ -174,6 +175,9 @@ pub struct Imported {
     pub changed: Vec<ChangedLatest>,
     /// Sessions that continued differently here and in the archive.
     pub parted: Vec<PartedSession>,
+    /// The IDs under which calls are stored, by their own, which the store has for other calls.
+    #[serde(skip)]
+    pub calls: BTreeMap<ObjectId, ObjectId>,
     /// Everything left out, with the reason, by object.
     pub left_out: Vec<LeftOut>,
     /// Number of lines of each unknown kind; they were skipped.

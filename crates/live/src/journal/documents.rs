@@ -325,12 +325,19 @@ impl Journal {
     ) -> Result<Vec<String>> {
         let items = (range.start..).zip(self.store.list_items(chat, at, range)?);
         let copy = items.map(|(place, item)| match self.state.chat().get(place) {
-            Some(known) if item.redacted.is_some() => {
+            Some(known) if item.redacted.is_some() && !self.gives(&item.text, &known.digest) => {
                 chat_item::carry_over(&item.text, &known.digest, known.tokens)
             }
             _ => Ok(item.text),
         });
         copy.collect()
+    }
+
+    /// Whether an item gives the message with this digest, whatever changed in it: the names of
+    /// calls that are stored under another ID.
+    fn gives(&self, item: &str, digest: &Hash) -> bool {
+        let message = chat_item::read(item, self, self.options.counter);
+        message.is_ok_and(|message| Hash::of(&message.raw) == *digest)
     }
 
     /// Takes over the system prompt. Returns the `content_hash` of its version there, and of the

@@ -10,7 +10,7 @@ use base::object::item::partner;
 use base::object::{AsOf, ObjectId, ObjectType};
 use context::segment::Words;
 use context::tokens::Counter;
-use session::{Event, Session};
+use session::{Event, MessageKind, Session};
 use store::{Item, Store, Version};
 
 /// Whether a version is a segment whose words are the chat's. Other programs may put segments with
@@ -39,7 +39,11 @@ pub(crate) fn stored_words(store: &Store, version: &Version) -> Result<(Words, b
     let items = chat_at(store, &recording.session, place as u64 + 1, first..last + 1)?;
     let messages =
         items.iter().map(|item| chat_item::read_unfilled(&item.text, Counter::default()));
-    let is_redacted = items.iter().any(|item| item.redacted.is_some());
+    // A result has no words of its own here.
+    let has_words =
+        |at| !matches!(state.chat().get(at).map(|it| &it.kind), Some(MessageKind::Result(_)));
+    let is_redacted =
+        (first..).zip(&items).any(|(at, item)| item.redacted.is_some() && has_words(at));
     Ok((Words::of(&state, first, &messages.collect::<Result<Vec<_>>>()?), is_redacted))
 }
 

@@ -4,12 +4,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use base::object::{ObjectId, ObjectType, Timestamp};
+use base::object::{ObjectId, ObjectType, Payload, Timestamp};
 use config::{Layout, Settings};
 use live::{CallInfo, HostList, LiveSession, find_session, replay_call, sessions};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use store::{ArchiveScope, ExportOptions, ImportOptions, Imported, Store};
+use store::{ArchiveScope, Expected, ExportOptions, ImportOptions, Imported, Store, doctor};
 
 use crate::host::{Host, json_of, uncached};
 use crate::script::{World, script};
@@ -55,6 +55,25 @@ fn holds(layout: Layout, script: &[crate::script::Op]) {
     let whole = fresh();
     assert_eq!(import(here, &whole, ArchiveScope::Everything, false).left_out, []);
     check_calls(&whole, &world.calls, None);
+    // Where another session has the IDs of the calls, as local servers repeat them.
+    let taken = fresh();
+    let mut transaction = taken.begin();
+    for call in here.list(ObjectType::Toolcall, None, 999).unwrap() {
+        let fields = json!({ "tool": "bash", "args": {}, "chat_ref": "chat:other", "position": 0 });
+        let Value::Object(fields) = fields else { unreachable!() };
+        let payload = Payload { content: Some("another\n".into()), fields, ..Payload::default() };
+        transaction.put(call.envelope, payload, Expected::Absent).unwrap();
+    }
+    transaction.commit().unwrap();
+    for present in [false, true] {
+        let imported = import(here, &taken, ArchiveScope::Everything, false);
+        assert_eq!((imported.left_out, imported.versions == 0), (vec![], present));
+        // In `pools` a call that failed is marked where its record names such a call.
+        if layout == Layout::Log {
+            check_calls(&taken, &world.calls, None);
+        }
+    }
+    assert_eq!(doctor::check(&taken).unwrap().findings, []);
     for session in here.list(ObjectType::Session, None, 99).unwrap() {
         let (id, alone) = (session.envelope.id, fresh());
         import(here, &alone, ArchiveScope::Session(id.clone()), false);

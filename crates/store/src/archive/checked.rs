@@ -102,6 +102,10 @@ impl Incoming for Archive {
         &self.arrivals
     }
 
+    fn arrivals_mut(&mut self) -> &mut Arrivals {
+        &mut self.arrivals
+    }
+
     fn version(&mut self, version: usize) -> Result<VersionLine> {
         let line = self.spool.read(self.places[version].line)?;
         read_again(&line)

@@ -125,13 +125,16 @@ impl<'a> Import<'a> {
             let incomplete = std::mem::take(&mut self.incomplete);
             self.restore(&incomplete)?;
         }
+        let calls = self.merge.calls.iter();
+        self.report.calls =
+            calls.filter_map(|(id, here)| Some((id.clone(), here.clone()?))).collect();
         self.give_nicknames()?;
         self.report.objects = self.objects.len() as u64;
-        let refused = std::mem::take(&mut self.refused).into_iter();
-        let left_out = refused.map(|((id, refusal), versions)| {
-            let (reason, detail) = refusal.words();
-            LeftOut { id, reason, detail: detail.to_owned(), versions }
-        });
+        let mut left_out = Vec::new();
+        for ((id, refusal), versions) in std::mem::take(&mut self.refused) {
+            let (path, (reason, detail)) = (self.path_of(&id), refusal.words());
+            left_out.push(LeftOut { id, path, reason, detail: detail.to_owned(), versions });
+        }
         self.report.left_out.splice(0..0, left_out);
         Ok(self.report)
     }
@@ -202,6 +205,13 @@ impl<'a> Import<'a> {
         let latest = origins.filter_map(|put| put.origin.as_ref()).map(|origin| origin.time).max();
         let after = latest.map(|Timestamp(time)| Timestamp(time.saturating_add(1)));
         after.into_iter().chain([self.store.now()]).max().unwrap_or_default()
+    }
+
+    /// The path of a file that the archive has.
+    fn path_of(&mut self, id: &ObjectId) -> Option<String> {
+        let at = *self.merge.incoming.arrivals().latest.get(id)?;
+        let source = self.merge.incoming.version(at).ok()?.source?;
+        Some(source.get("path")?.as_str()?.to_owned())
     }
 
     /// Whether the archive brought the object.

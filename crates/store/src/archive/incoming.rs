@@ -14,6 +14,8 @@ pub(super) trait Incoming {
     /// What comes, without its texts.
     fn arrivals(&self) -> &Arrivals;
 
+    fn arrivals_mut(&mut self) -> &mut Arrivals;
+
     /// A version in its archive form.
     fn version(&mut self, version: usize) -> Result<VersionLine>;
 

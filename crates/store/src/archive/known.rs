@@ -27,6 +27,7 @@ impl Merge<'_> {
         }
         let entries = &self.incoming.arrivals().entries;
         self.load_all(versions.iter().map(|at| entries[*at].id.clone()).collect())?;
+        versions.iter().try_for_each(|at| self.tell_apart(*at))?;
         let entries = &self.incoming.arrivals().entries;
         let asked: Vec<_> =
             versions.iter().map(|at| (&entries[*at].id, &entries[*at].origin)).collect();

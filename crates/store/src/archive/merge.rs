@@ -42,6 +42,9 @@ pub(super) struct Merge<'a> {
     pub(super) lacking: HashSet<usize>,
     /// Number of the archive's transactions that were checked in bulk.
     pub(super) asked: usize,
+    /// The IDs under which calls are stored here whose own the store has for another; `None` for
+    /// those that keep theirs.
+    pub(super) calls: HashMap<ObjectId, Option<ObjectId>>,
     /// Whether files that the store saw itself keep their latest version.
     pub(super) keeps_files: bool,
     /// Whether all transactions are written and only latest versions are restored.
@@ -57,6 +60,7 @@ impl<'a> Merge<'a> {
             objects: HashMap::new(),
             forgotten: HashSet::new(),
             before: HashMap::new(),
+            calls: HashMap::new(),
             parted: HashMap::new(),
             lacking: HashSet::new(),
             asked: 0,
@@ -242,7 +246,7 @@ impl<'a> Merge<'a> {
 
     /// Whether the store has another object under an ID. Providers repeat those of calls, so a call
     /// is another in another chat, at another position, or with other arguments.
-    fn is_other(&mut self, at: usize, entry: &Entry) -> Result<bool> {
+    pub(super) fn is_other(&mut self, at: usize, entry: &Entry) -> Result<bool> {
         let Some(identity) = &self.objects[&entry.id].identity_hash else { return Ok(false) };
         if *identity != entry.identity_hash || entry.kind != Some(ObjectType::Toolcall) {
             return Ok(*identity != entry.identity_hash);
@@ -312,7 +316,9 @@ impl<'a> Merge<'a> {
     }
 
     pub(super) fn put_of_archive(&mut self, version: usize) -> Result<Put> {
-        let line = self.incoming.version(version)?;
+        let mut line = self.incoming.version(version)?;
+        let Entry { id, identity_hash, .. } = &self.incoming.arrivals().entries[version];
+        (line.id, line.identity_hash) = (id.clone(), identity_hash.clone());
         let envelope = envelope(&line)?;
         let envelope = envelope.ok_or_else(|| Error::internal("a version of unknown type"))?;
         let mut text = |hash: Hash| -> Result<_> { Ok((self.incoming.content(&hash)?, hash)) };
@@ -378,7 +384,12 @@ impl<'a> Merge<'a> {
             None => 0,
         };
         let add = match wanted.place {
-            Place::Archive(version) => self.incoming.items(version, keep)?,
+            Place::Archive(version) => {
+                let document = self.incoming.arrivals().entries[version].clone();
+                let mut items = self.incoming.items(version, keep)?;
+                items.iter_mut().try_for_each(|item| self.name_calls(&document, item))?;
+                items
+            }
             Place::Store(tx_id) => self.store.backend().items(id, AsOf::Tx(tx_id), keep..count)?,
         };
         if add.len() as u64 != count - keep {

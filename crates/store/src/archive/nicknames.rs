@@ -12,7 +12,12 @@ const AT_ONCE: usize = 1_000;
 impl Import<'_> {
     /// Gives the free nicknames to objects that the store has.
     pub(super) fn give_nicknames(&mut self) -> Result<()> {
-        let all = self.merge.incoming.arrivals().nicknames.clone();
+        let mut all = self.merge.incoming.arrivals().nicknames.clone();
+        for (_, id) in &mut all {
+            if let Some(here) = self.report.calls.get(id) {
+                *id = here.clone();
+            }
+        }
         for some in all.chunks(AT_ONCE) {
             let mut free = Vec::new();
             for (nickname, id) in some {
@@ -80,6 +85,12 @@ impl Import<'_> {
     }
 
     fn leave_out(&mut self, reason: &'static str, id: &ObjectId, detail: String) {
-        self.report.left_out.push(LeftOut { id: id.clone(), reason, detail, versions: 0 });
+        self.report.left_out.push(LeftOut {
+            id: id.clone(),
+            path: None,
+            reason,
+            detail,
+            versions: 0,
+        });
     }
 }

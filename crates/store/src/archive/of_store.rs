@@ -146,6 +146,10 @@ impl Incoming for OfStore<'_> {
         &self.arrivals
     }
 
+    fn arrivals_mut(&mut self) -> &mut Arrivals {
+        &mut self.arrivals
+    }
+
     fn version(&mut self, version: usize) -> Result<VersionLine> {
         let version = self.versions[version].clone();
         self.store.verify(&version)?;

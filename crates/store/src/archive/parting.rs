@@ -114,7 +114,7 @@ impl Merge<'_> {
     /// continues the copy. If it does not continue the copy, the version's own mark.
     fn mark(&mut self, session: &ObjectId, theirs: &Placed) -> Result<String> {
         let (_, _, store_id, tx_id, content_hash) = &theirs.rank;
-        let of_store = digits(&Hash::of(store_id));
+        let of_store = mark_of(store_id);
         let copy = marked(session, &of_store);
         self.load(&copy)?;
         let continues = match &self.objects[&copy].last {
@@ -160,7 +160,12 @@ impl Merge<'_> {
     }
 }
 
-fn marked(id: &ObjectId, mark: &str) -> ObjectId {
+/// The mark of what comes from a store.
+pub(super) fn mark_of(store_id: &str) -> String {
+    digits(&Hash::of(store_id))
+}
+
+pub(super) fn marked(id: &ObjectId, mark: &str) -> ObjectId {
     ObjectId::new(format!("{id}{SEPARATOR}{mark}"))
 }
 

@@ -279,11 +279,11 @@ fn conflicting_versions_are_left_out_and_listed() {
     for (here, there) in World::each().into_iter().zip(World::each()) {
         let mine = here.file("/mine", "a\n");
         here.name("main", &mine);
-        here.toolcall("x", "a toolcall", None);
+        let segment = Envelope::unsourced(ObjectId::new("x"), ObjectType::ChatSegment).unwrap();
+        here.put(segment, &Payload::default());
         let theirs = there.file("/theirs", "b\n");
         there.name("main", &theirs);
-        let other = Envelope::unsourced(ObjectId::new("x"), ObjectType::ChatSegment).unwrap();
-        there.put(other, &Payload::default());
+        there.toolcall("x", "a toolcall", None);
         let imported = there.import(&here.export(ArchiveScope::Everything));
         assert_eq!(imported.versions, 1);
         let left: Vec<_> =
@@ -312,9 +312,16 @@ fn a_call_of_another_session_with_the_same_id_is_another() {
         there.clock.fetch_add(1_000, Ordering::Relaxed);
         call(&there, "chat:theirs", 1, "theirs\n");
         let imported = here.import(&there.export(ArchiveScope::Everything));
-        assert_eq!((imported.versions, imported.left_out[0].reason), (0, "other_object"));
-        let version = here.store.get(&id, AsOf::Latest).unwrap().unwrap();
-        assert_eq!(here.store.content(&version).unwrap().as_deref(), Some("mine\n"));
+        assert_eq!((imported.versions, imported.left_out.len()), (1, 0));
+        let of_store = Hash::of(there.store.id());
+        let mark = &of_store.as_str()[..8];
+        for (id, output) in
+            [(&id, "mine\n"), (&ObjectId::new(format!("call_0~{mark}")), "theirs\n")]
+        {
+            let version = here.store.get(id, AsOf::Latest).unwrap().unwrap();
+            assert_eq!(here.store.content(&version).unwrap().as_deref(), Some(output));
+        }
+        assert_eq!(here.import(&there.export(ArchiveScope::Everything)).versions, 0);
         // The same call with another output is a version of it.
         let again = World::in_memory();
         call(&again, "chat:mine", 1, "mine, changed by the host\n");

@@ -1,5 +1,7 @@
 //! Moves everything from one store of any kind to another, and compares both by their hashes.
 
+use std::collections::BTreeMap;
+
 use super::VERSIONS_AT_ONCE;
 use base::error::{Error, Result};
 use base::object::{ObjectId, ObjectType, Origin, TxId};
@@ -22,6 +24,9 @@ pub struct Migrated {
     pub verified: u64,
     /// What was left out, with the reason, by object.
     pub left_out: Vec<LeftOut>,
+    /// The IDs that calls have in the new store, which has their own for other calls.
+    #[serde(skip)]
+    calls: BTreeMap<ObjectId, ObjectId>,
 }
 
 /// Copies all versions and nicknames of `from` that `to` lacks, and then reads every version of
@@ -49,6 +54,7 @@ pub fn migrate(from: &Store, to: &Store, progress: OnProgress<'_>) -> Result<Mig
         migrated.versions += imported.versions;
         migrated.present += imported.present;
         migrated.nicknames += imported.nicknames;
+        migrated.calls.extend(imported.calls);
         migrated.left_out.extend(imported.left_out);
         after = last;
         let done = migrated.versions + migrated.present;
@@ -91,7 +97,7 @@ fn compare_object(
     if migrated.left_out.iter().any(|one| one.id == *id && one.versions > 0) {
         return Ok(());
     }
-    let there = to.history(id)?;
+    let there = to.history(migrated.calls.get(id).unwrap_or(id))?;
     for version in from.history(id)?.into_iter().filter(|version| version.tx_id <= until) {
         let same = |other: &&Version| is_same(&version.origin, &other.origin);
         let found = there.iter().find(same);
