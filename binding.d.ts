@@ -2235,6 +2235,8 @@ export interface ImportedArchive {
 export interface LeftOutOfImport {
   /** ID of the object. */
   id: string;
+  /** Path of a file. */
+  path?: string;
   /** The reason. */
   reason:
     | "forgotten"

@@ -1,7 +1,7 @@
 // What changed in a store by versions of another one, for people.
 import { line, name } from "../../lib/terminal.js";
 
-/** Most changed objects that are shown. */
+/** Most objects of a kind that are shown. */
 const maxShown = 50;
 
 /**
@@ -24,7 +24,13 @@ export function changedLines(changed) {
  * @param {import("../../index.js").LeftOutOfImport[]} leftOut
  */
 export function leftOutLines(leftOut) {
-  return leftOut.map(({ id, detail }) => `palimpsest: left out ${name(id)}: ${line(detail)}\n`).join("");
+  const lines = leftOut
+    .slice(0, maxShown)
+    .map(({ id, path, detail }) => `palimpsest: left out ${name(path ?? id)}: ${line(detail)}\n`);
+  if (leftOut.length > maxShown) {
+    lines.push(`palimpsest: left out ${leftOut.length - maxShown} more; --json lists all\n`);
+  }
+  return lines.join("");
 }
 
 /** @param {number} time which others may say to be before any clock @returns {string} */

@@ -220,6 +220,9 @@ pub struct PartedSession {
 pub struct LeftOut {
     /// The object.
     pub id: ObjectId,
+    /// Path of a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     /// Stable lower-snake word: `forgotten`, `other_object`, `unknown_type`, `redacted_here`,
     /// `without_items`, `excluded`, `parted`, `damaged`, `nickname_taken`, `nickname_mistakable`,
     /// `nickname_without_object`.

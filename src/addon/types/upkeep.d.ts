@@ -251,6 +251,8 @@ export interface ImportedArchive {
 export interface LeftOutOfImport {
   /** ID of the object. */
   id: string;
+  /** Path of a file. */
+  path?: string;
   /** The reason. */
   reason:
     | "forgotten"

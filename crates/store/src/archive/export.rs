@@ -17,7 +17,7 @@ use super::secrets::{Counts, redact_item, redact_version};
 use super::{ArchiveScope, ExportOptions, Exported, LeftOut, OnProgress, Progress, Stage};
 use crate::{Store, Version};
 use base::error::{Error, Result};
-use base::object::{AsOf, Hash, Nickname, ObjectId, TxId};
+use base::object::{AsOf, Hash, Nickname, ObjectId, Source, TxId};
 use redact::Redactor;
 
 /// zstd's default; see `sqlite::rows`.
@@ -203,7 +203,8 @@ impl<'a, W: Write> Export<'a, W> {
             return Err(error);
         }
         let (id, detail) = (version.envelope.id.clone(), error.to_string());
-        self.report.left_out.push(LeftOut { id, reason: "damaged", detail, versions: 1 });
+        let path = version.envelope.source.as_ref().and_then(Source::path).map(str::to_owned);
+        self.report.left_out.push(LeftOut { id, path, reason: "damaged", detail, versions: 1 });
         Ok(())
     }
 

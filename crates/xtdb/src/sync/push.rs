@@ -172,7 +172,7 @@ impl Sharing {
         passed.imported.into_iter().for_each(|imported| pushed.add(imported));
         pushed.left_out.extend(passed.damaged.into_iter().map(|(id, error)| {
             let detail = error.to_string();
-            LeftOut { id, reason: "damaged", detail, versions: 1 }
+            LeftOut { id, path: None, reason: "damaged", detail, versions: 1 }
         }));
         Ok(())
     }
