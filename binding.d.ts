@@ -2580,7 +2580,7 @@ export declare class Session {
   /** See `Session.close` of `index.d.ts`. */
   close(): Promise<void>
   /** Whether something waits to be sent to the shared store that nothing in this process sends any more: after `close`. */
-  leaves(): Promised<boolean>
+  leaves(): Promise<boolean>
   /** See `Session.sets` of `index.d.ts`. */
   sets(): Promise<SessionSets>
   /** See `ContextTool.execute` of `index.d.ts`; resolves to its answer, as JSON. */

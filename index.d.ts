@@ -3,10 +3,12 @@
 import type {
   CompactionAnswer,
   Continuation,
+  FoundObject,
   HostCompaction,
   Ledger,
   Memory,
   MemorySection,
+  MetObject,
   NewToolResult,
   SessionOptions,
   SessionSets,

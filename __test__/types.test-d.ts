@@ -319,3 +319,7 @@ expectTypeOf<LibSession>().toExtend<Session>();
 expectTypeOf<keyof LibSession>().toEqualTypeOf<keyof Session>();
 expectTypeOf<typeof lib.openSession>().toEqualTypeOf<typeof openSession>();
 expectTypeOf<typeof libTools>().toEqualTypeOf<typeof tools>();
+
+// A name that `index.d.ts` does not import is `any` here, and an error where a program checks the types of its packages.
+expectTypeOf<Awaited<ReturnType<Session["met"]>>>().not.toBeAny();
+expectTypeOf<Awaited<ReturnType<Session["find"]>>>().not.toBeAny();

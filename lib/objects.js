@@ -11,7 +11,7 @@ import { line, name as spelt } from "./terminal.js";
 import { age, byteSize, cameWith, counted, cut } from "./words.js";
 
 /**
- * @import { ContextTool, Session, SessionSets, Settings, Store } from "../index.js"
+ * @import { ContextTool, Session, SessionSets, Settings, Store, Version } from "../index.js"
  *
  * @typedef {object} Opened an open session with its store
  * @property {Session} session
@@ -210,6 +210,7 @@ async function versionOf(opened, name) {
  * The versions of an object that are to be shown, newest first, each with the lines of it that may be.
  * @param {Opened} opened
  * @param {string} name
+ * @returns {Promise<(Version & { met: [number, number][] | null })[]>}
  */
 async function versionsOf(opened, name) {
   if (!opened.isConfined) {

@@ -323,7 +323,7 @@ impl Session {
     }
 
     /// Whether something waits to be sent to the shared store that nothing in this process sends any more: after `close`.
-    #[napi]
+    #[napi(ts_return_type = "Promise<boolean>")]
     pub fn leaves(&self) -> Promised<bool> {
         let sharing = self.sharing.clone();
         blocking(move || sharing.map_or(Ok(false), |sharing| sharing.leaves()))
