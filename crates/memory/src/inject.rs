@@ -130,14 +130,18 @@ impl Injector {
             let (shown, more) = shown(&wanted, &chosen, &look.files);
             let text = block::pages(&shown, &more);
             let over = tokens::count(&text).saturating_sub(u64::from(budget));
-            let is_within = narrow(&mut limits, &caps, &block::sizes(&shown));
+            let taken = taken(&candidates, &chosen, limits.groups.len());
+            let is_within = narrow(&mut limits, &caps, &taken, &block::sizes(&shown));
             if over == 0 && is_within {
                 let resident =
                     shown.iter().map(|shown| (shown.page.id.clone(), shown.fidelity)).collect();
                 let below = chosen.below_least.iter().map(|at| wanted[*at].0.id.clone()).collect();
                 return (text, resident, below);
             }
-            limits.tokens = limits.tokens.saturating_sub(u32::try_from(over).unwrap_or(u32::MAX));
+            if over > 0 {
+                let over = u32::try_from(over).unwrap_or(u32::MAX);
+                limits.tokens = chosen.tokens.saturating_sub(over);
+            }
         }
         // Headings alone exceed the limit.
         let pinned = wanted.iter().filter(|(page, ..)| page.is_pinned);
@@ -187,21 +191,39 @@ impl Injector {
     }
 }
 
+/// Bytes and lines of the pages that were chosen in each group.
+fn taken(candidates: &[ResidencyCandidate], chosen: &Residency, groups: usize) -> Vec<(u32, u32)> {
+    let mut taken = vec![(0_u32, 0_u32); groups];
+    for (candidate, fidelity) in candidates.iter().zip(&chosen.fidelities) {
+        let size = fidelity.map(|at| candidate.sizes[at as usize]).unwrap_or_default();
+        let (bytes, lines) = &mut taken[usize::from(candidate.group)];
+        (*bytes, *lines) = (bytes.saturating_add(size.bytes), lines.saturating_add(size.lines));
+    }
+    taken
+}
+
 /// Narrows the limits of scopes whose pages exceed their caps together with the headings above them,
-/// in proportion. Returns whether none did.
-fn narrow(limits: &mut ResidencyLimits, caps: &ResidencyLimits, sizes: &[(usize, usize)]) -> bool {
+/// in proportion. Returns whether none did. `taken`: what the pages alone have, since a limit that
+/// another one keeps them below would have to be narrowed again and again before it lets one go.
+fn narrow(
+    limits: &mut ResidencyLimits,
+    caps: &ResidencyLimits,
+    taken: &[(u32, u32)],
+    sizes: &[(usize, usize)],
+) -> bool {
     let mut is_within = true;
-    let mut fit = |limit: &mut u32, cap: u32, size: usize| {
-        let (size, wide) = (size as u64, u64::from(*limit));
+    let mut fit = |limit: &mut u32, cap: u32, taken: u32, size: usize| {
+        let (size, taken) = (size as u64, u64::from(taken));
         if cap != NO_LIMIT && size > u64::from(cap) {
             is_within = false;
-            *limit = u32::try_from((wide * u64::from(cap) / size).min(wide.saturating_sub(1)))
+            *limit = u32::try_from((taken * u64::from(cap) / size).min(taken.saturating_sub(1)))
                 .unwrap_or(cap);
         }
     };
-    for ((limit, cap), (bytes, lines)) in limits.groups.iter_mut().zip(&caps.groups).zip(sizes) {
-        fit(&mut limit.0, cap.0, *bytes);
-        fit(&mut limit.1, cap.1, *lines);
+    let groups = limits.groups.iter_mut().zip(&caps.groups).zip(taken).zip(sizes);
+    for (((limit, cap), taken), (bytes, lines)) in groups {
+        fit(&mut limit.0, cap.0, taken.0, *bytes);
+        fit(&mut limit.1, cap.1, taken.1, *lines);
     }
     is_within
 }

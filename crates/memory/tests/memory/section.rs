@@ -370,6 +370,35 @@ fn headings_count_within_the_lines_and_bytes_of_a_scope() {
 }
 
 #[test]
+fn long_headings_never_leave_all_of_a_memory_out() {
+    let words = |of: [&str; 4], from: usize, count: usize, end: &str| -> String {
+        (0..count).map(|at| format!("{}{end} ", of[(from + at) % 4])).collect()
+    };
+    // With the headings another limit is passed than the one that binds the pages alone.
+    for (below_each, count, said) in
+        [(1, 120, 6), (2, 200, 2), (2, 260, 2), (2, 400, 2), (2, 60, 15), (3, 120, 6)]
+    {
+        let part = |at: usize| {
+            let title = words(["store", "build", "deploy", "cache"], at, 10, &at.to_string());
+            let heading = format!("## {}\n\n", title.trim_end());
+            let value = words(["alpha", "beta", "gamma", "delta"], 3 * at, said, "");
+            let heading = if at % below_each == 0 { &*heading } else { "" };
+            format!("{heading}- key{at}: {}\n\n", value.trim_end())
+        };
+        let text: String = (0..count).map(part).collect();
+        let text = format!("# Memory\n\n{text}");
+        let section = Desk::new(&[("p/.pi/memory/MEMORY.md", &text)]).section();
+        let part = section.text.split("## Project (MEMORY.md)\n").nth(1).unwrap_or_default();
+        let (shown, more) = part.rsplit_once("\n… ").unwrap_or((part, "0 "));
+        let size = (section.page_tokens, shown.lines().count(), shown.len());
+        assert!(size.0 <= 4_096 && size.1 <= 200 && size.2 <= 8_192, "{size:?}");
+        assert!(size.0 > 3_000 || size.1 > 150 || size.2 > 6_000, "{size:?} of {count}");
+        let more: usize = more.split(' ').next().unwrap().parse().unwrap();
+        assert_eq!(more, count - section.resident.len());
+    }
+}
+
+#[test]
 fn long_rules_stand_before_the_last_of_many_facts() {
     let ports = |at: usize| format!("- Port {at}: service {at} listens on {}\n", 8_000 + at);
     let rules = [
