@@ -118,6 +118,9 @@ pub struct Folders {
     is_trusted: bool,
     /// Whether the person's own answer decides if the project is trusted.
     is_by_answer: bool,
+    /// Whether the project counted when that was last asked, by the person's answer or since only their
+    /// sessions wrote it, whatever decides here.
+    counts: bool,
     /// The trust answers in the user's own folder; `None` if there is no such folder.
     book: Option<TrustBook>,
     /// The project's real path, once it was resolved.
@@ -164,12 +167,12 @@ impl Folders {
     /// # Errors
     /// As [`TrustBook::standing`]; the project then does not count.
     pub(super) fn ask(&mut self) -> Result<Option<(Standing, bool)>> {
+        let standing = self.standing();
+        self.counts = standing.as_ref().is_ok_and(|standing| standing.counts());
         if !self.is_by_answer {
             return Ok(None);
         }
-        let standing = self.standing();
-        let counts = standing.as_ref().is_ok_and(|standing| standing.counts());
-        let is_new = std::mem::replace(&mut self.is_trusted, counts) != counts;
+        let is_new = std::mem::replace(&mut self.is_trusted, self.counts) != self.counts;
         standing.map(|standing| Some((standing, is_new)))
     }
 
@@ -253,13 +256,15 @@ impl Folders {
     }
 
     /// Records that this person's session wrote files of the project's memory, and their current
-    /// content.
+    /// content. Not where that does not count: what a clone brought stands in them, too.
     ///
     /// `files`: paths in the memory folder, with `/`.
     pub(super) fn note_written<'a>(&self, files: impl Iterator<Item = &'a str>) {
         let (Some(book), Some(real)) = (&self.book, self.real_project()) else { return };
         let files: Vec<String> = files.map(|file| format!("memory/{file}")).collect();
-        note_in(book, real, |file| files.iter().any(|one| one == file));
+        if self.counts {
+            note_in(book, real, |file| files.iter().any(|one| one == file));
+        }
         // What a linked worktree keeps in the main checkout is the person's there, too.
         let main = self.local_elsewhere().filter(|_| files.iter().any(|file| is_local(file)));
         let main = main.and_then(|file| looks::canonicalize(file.ancestors().nth(3)?).ok());

@@ -110,6 +110,24 @@ fn what_a_flush_or_a_tool_of_a_session_wrote_needs_no_word() {
 }
 
 #[test]
+fn a_write_beside_what_does_not_count_trusts_none_of_it() {
+    let repository = Repository::new();
+    repository.write(MEMORY, "- A: of a clone\n");
+    // A command looks at the project that is named, and `--trust-memory` trusts for one run.
+    let mut named = repository.memory();
+    named.prepare_remember(Scope::Project, "B: b", None).unwrap().run(some_day()).unwrap();
+    let mut done = named.prepare_flush().run();
+    named.settled(&mut done);
+    let args = json!({ "path": MEMORY, "content": "- A: of a clone\n- C: c\n" });
+    assert_eq!(named.check_write("write", &args, &repository.root()), None);
+    repository.write(MEMORY, "- A: of a clone\n- C: c\n");
+    named.explain_write("write", &args, &repository.root());
+    assert_eq!(keys(&named.look()), ["A", "C"]);
+    let look = asking(&repository).look();
+    assert_eq!((keys(&look), codes(&look)), (vec![], vec!["NOT_TRUSTED"]));
+}
+
+#[test]
 fn no_tool_adds_to_memory_that_does_not_count() {
     let repository = Repository::new();
     repository.write(MEMORY, "- A: a\n");
