@@ -195,7 +195,13 @@ impl TrustBook {
                 let answer = TrustAnswer { trusted, at: now.to_string(), identity };
                 answers.projects.insert(key(&real), answer);
             }
-            None => drop(answers.projects.remove(&key(&real))),
+            None => {
+                let was = answers.projects.remove(&key(&real));
+                if was.is_some_and(|answer| answer.trusted) {
+                    // It holds what the project brought, too.
+                    self.forget_written(&real)?;
+                }
+            }
         }
         let text = serde_json::to_string_pretty(&answers)
             .map_err(|error| Error::internal(format!("the answers: {error}")))?;
@@ -244,6 +250,16 @@ impl TrustBook {
             HeldFolder::open(&folder, FolderAccess::Private)?.write(WRITTEN_FILE, text.as_bytes())
         };
         drop(write());
+    }
+
+    fn forget_written(&self, project: &Path) -> Result<()> {
+        let folder = HeldFolder::open(&self.kept_folder(project), FolderAccess::Private);
+        match folder.and_then(|folder| folder.remove(WRITTEN_FILE)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(Error::File { act: "remove", path: self.kept_folder(project), source: error })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether a session of this user wrote a file of a project in its present form.
