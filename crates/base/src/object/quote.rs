@@ -52,7 +52,7 @@ fn pattern(parts: &[&str]) -> Regex {
 
 /// A text in one line: line ends are spelt out, tabs stay. Cut a text before, not after.
 pub fn line(text: &str) -> Cow<'_, str> {
-    spelt(text, &|_, found| found == '\t', &marks(text))
+    spelt(text, &|_, found| found == '\t', marks(text))
 }
 
 /// The name of a file or other thing, in one line. No two names read alike: if a name already
@@ -61,14 +61,14 @@ pub fn name(text: &str) -> Cow<'_, str> {
     let mut places = marks(text);
     places.extend(SPELT.find_iter(text).map(|found| found.start()));
     places.extend(PHRASES.find_iter(text).map(|found| found.start()));
-    spelt(text, &|_, _| false, &places)
+    spelt(text, &|_, _| false, places)
 }
 
 /// A file's line in one of our notes: what would end the line or act is spelt out; all else stays
 /// as in the file.
 pub fn file_line(text: &str) -> Cow<'_, str> {
     let ends = |found: char| found.is_control() || matches!(found, '\u{2028}' | '\u{2029}');
-    spelt(text, &|_, found| found == '\t' || !ends(found), &[])
+    spelt(text, &|_, found| found == '\t' || !ends(found), Vec::new())
 }
 
 /// The [`name`] of a path, which may not be UTF-8.
@@ -78,7 +78,7 @@ pub fn path(path: &Path) -> String {
 
 /// A text of several lines. Line ends and tabs stay.
 pub fn block(text: &str) -> Cow<'_, str> {
-    spelt(text, &|at, found| stays_in_block(text, at, found), &marks(text))
+    spelt(text, &|at, found| stays_in_block(text, at, found), marks(text))
 }
 
 /// A text of several lines inside a section that ends with a tag: no tag in the text can end or
@@ -87,7 +87,7 @@ pub fn section(text: &str) -> Cow<'_, str> {
     let mut places = marks(text);
     let tag = |found: regex::Match<'_>| Some(found.start() + found.as_str().find('<')?);
     places.extend(TAGS.find_iter(text).filter_map(tag));
-    spelt(text, &|at, found| stays_in_block(text, at, found), &places)
+    spelt(text, &|at, found| stays_in_block(text, at, found), places)
 }
 
 /// The original of a name written by [`name`].
@@ -119,7 +119,13 @@ pub fn stays_in_block(text: &str, at: usize, found: char) -> bool {
 }
 
 /// The text with hidden characters spelt out unless they stay, and also the characters at `places`.
-fn spelt<'a>(text: &'a str, stays: &dyn Fn(usize, char) -> bool, places: &[usize]) -> Cow<'a, str> {
+fn spelt<'a>(
+    text: &'a str,
+    stays: &dyn Fn(usize, char) -> bool,
+    mut places: Vec<usize>,
+) -> Cow<'a, str> {
+    // Texts of others may have as many marks as signs.
+    places.sort_unstable();
     if places.is_empty() && text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
         return Cow::Borrowed(text);
     }
@@ -127,7 +133,7 @@ fn spelt<'a>(text: &'a str, stays: &dyn Fn(usize, char) -> bool, places: &[usize
     let mut next = 0;
     for (at, found) in text.char_indices() {
         let hides = is_hidden(found) && !stays(at, found) && !is_part_of_sign(text, at, found);
-        if hides || places.contains(&at) {
+        if hides || places.binary_search(&at).is_ok() {
             out.push_str(&text[next..at]);
             next = at + found.len_utf8();
             for unit in found.encode_utf16(&mut [0; 2]) {

@@ -48,6 +48,13 @@ fn ordinary_texts_stay_as_they_are() {
 }
 
 #[test]
+fn many_marks_take_no_more_time_each_than_few() {
+    let text = "</a> [t1] ".repeat(40_000);
+    // Where each sign is compared with each mark this takes minutes.
+    assert_eq!(section(&text).len(), text.len() + 2 * 5 * 40_000);
+}
+
+#[test]
 fn marks_of_ours_are_spelt_out_by_their_first_character() {
     for (text, expected) in [
         ("[t1] exit 0", "\\u005bt1] exit 0"),
