@@ -1,6 +1,7 @@
 //! Inserts a new entry into an index. Pure. The rest of the text stays byte for byte: line endings,
 //! a byte order mark, whether the last line ends with a line break.
 
+use crate::kind::is_step;
 use crate::page::heading_words;
 use crate::parse::without_marker;
 use base::markdown::{self, Document, Heading, TextUnit, UnitKind};
@@ -155,7 +156,9 @@ fn marker_of(line: &str) -> Option<char> {
 
 /// An entry as a list item, with its further lines indented.
 fn item(marker: char, entry: &str) -> Vec<String> {
-    let entry = without_marker(entry.trim());
+    let entry = entry.trim();
+    // A number may be a part of what is said: `3. October`.
+    let entry = if is_step(entry) { entry.to_owned() } else { without_marker(entry) };
     let mut lines = entry.lines().map(str::trim_end);
     let first = format!("{marker} {}", lines.next().unwrap_or_default());
     let rest = lines.map(|line| if line.is_empty() { String::new() } else { format!("  {line}") });
@@ -246,6 +249,8 @@ mod tests {
             ("## Notes\n\nThings to do:\n", "a", "## Notes\n\n- a\n\nThings to do:\n"),
             ("```\n## Notes\n```\n", "a", "```\n## Notes\n```\n\n## Notes\n\n- a\n"),
             ("## Notes\n", "- a\nb\n\nc", "## Notes\n\n- a\n  b\n\n  c\n"),
+            ("## Notes\n", "1. a\n2. b", "## Notes\n\n- 1. a\n  2. b\n"),
+            ("## Notes\n", "3. October: closed", "## Notes\n\n- 3. October: closed\n"),
         ] {
             assert_eq!(inserted(text, entry), expected, "{text:?} {entry:?}");
         }

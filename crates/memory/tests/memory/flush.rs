@@ -53,6 +53,15 @@ fn what_says_the_same_below_other_headings_is_no_duplicate() {
 }
 
 #[test]
+fn an_entry_may_begin_with_a_number() {
+    let desk = Desk::new();
+    desk.remember("3. Oktober: closed");
+    desk.remember("1. build\n2. ship");
+    assert_eq!(desk.flush().committed.len(), 2);
+    assert_eq!(desk.text("MEMORY.md"), "## Notes\n\n- 3. Oktober: closed\n- 1. build\n  2. ship\n");
+}
+
+#[test]
 fn a_flush_writes_staged_entries_and_ignores_private_ones() {
     let desk = Desk::new();
     desk.remember("CI: green");
