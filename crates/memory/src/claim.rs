@@ -90,6 +90,9 @@ impl Claim {
         if let Some(cite) = path_in_code(code) {
             if let Some(symbol) = cite.symbol {
                 self.add(&symbol);
+            } else if cite.lines.is_none() && !names_file(&cite.path) {
+                // An address or another name with slashes, which a file may hold.
+                self.add(&cite.path);
             }
             return;
         }
@@ -254,6 +257,10 @@ mod tests {
                 vec!["16384", "maxTokens", "MAX", "u32"],
             ),
             ("- The store is in src/store.rs; docs/a.md says so", vec![]),
+            (
+                "- `/api/v1/users` by `src/routes.rs`, `bin/serve`",
+                vec!["/api/v1/users", "bin/serve"],
+            ),
             ("- 超时：30秒，见src/a.rs", vec!["超时", "30", "秒", "见"]),
         ] {
             assert_eq!(Claim::of(entry).names, named, "{entry}");

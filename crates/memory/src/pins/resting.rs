@@ -40,6 +40,7 @@ impl<'t> Cited<'t> {
         }
         let names = |said: &Said<'_>| {
             let mut names = claim.standing_in(said);
+            names.retain(|name| *name != cite.path);
             names.truncate(MAX_NAMES);
             names
         };
@@ -70,7 +71,7 @@ impl<'t> Cited<'t> {
             return resting.widest();
         }
         let stem = Path::new(&cite.path).file_stem().unwrap_or_default();
-        let is_meant = |name: &&str| stem != *name && text.said().says(name);
+        let is_meant = |name: &&str| stem != *name && cite.path != *name && text.said().says(name);
         let meant = claim.telling().filter(is_meant).map(|name| (name, text.definitions(name)));
         let (used, own): (Vec<_>, Vec<_>) =
             meant.partition(|(_, found)| found.is_value || found.places.is_empty());

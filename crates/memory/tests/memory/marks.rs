@@ -110,6 +110,24 @@ fn a_number_that_is_set_elsewhere_in_the_file_counts() {
 }
 
 #[test]
+fn an_address_in_code_is_a_name() {
+    let source = "app.get('/api/v1/users', users);\napp.get('/stats', stats);\n";
+    let entry = "`/api/v1/users` lists them (src/a.rs)";
+    let with = |from: &str, to: &str| source.replace(from, to);
+    assert_eq!(marks_after(entry, source, &with("v1", "v2")), ["src/a.rs:1 contradicted"]);
+    assert_eq!(marks_after(entry, source, &with("stats", "count")), [""; 0]);
+    // A file's own path is no name of something in it.
+    let own = format!("// bin/run ARGS\n{source}");
+    let repository = Repository::new();
+    repository.write("bin/run", &own);
+    repository.write(MEMORY, "- Entry: `bin/run` answers\n");
+    let mut memory = repository.memory();
+    memory.look();
+    repository.write("bin/run", own.replace("stats", "count"));
+    assert_eq!(marks(&memory.look(), "Entry"), ["bin/run touched"]);
+}
+
+#[test]
 fn quoted_words_may_hold_code_and_stand_elsewhere_now() {
     let before = "# A\n\n- Use `make` to build it all\n- Other\n\n`make` is old\n";
     let entry = "says \"Use `make` to build it all\": `src/a.rs:3`";
