@@ -51,14 +51,8 @@ fn compared(text: &str) -> Vec<String> {
 }
 
 /// Whether two texts, by their [`KnownPage::words`], say the same. Of long ones that cannot be told.
-/// Earlier releases kept the words of the first without its signs.
 pub(super) fn says_the_same(one: &[String], other: &[String]) -> bool {
-    let is_word = |word: &&String| word.chars().all(char::is_alphanumeric);
-    let words = || other.iter().filter(is_word).map(|word| word.to_lowercase());
-    let is_old = one.iter().all(|word| is_word(&word));
-    !one.is_empty()
-        && one.len() < MAX_WORDS
-        && (one == other || (is_old && words().eq(one.iter().cloned())))
+    !one.is_empty() && one.len() < MAX_WORDS && one == other
 }
 
 /// Gives each page that says what a known one said its ID, and each other one with an unknown ID

@@ -463,12 +463,19 @@ fn text_that_is_not_utf8_is_pinned_by_its_places() {
 #[test]
 fn an_edit_of_a_sign_takes_the_mark() {
     let repository = Repository::new();
-    for (was, is) in [("#ff0000", "#00ff00"), ("`n < 5`", "`n <= 5`")] {
-        let said = |said: &str| entries(&[&format!("{said}, see `theme.css`")]);
-        repository.write("theme.css", format!("{}\n", was.trim_matches('`')));
+    for (was, is, file) in [
+        ("#ff0000", "#00ff00", "`theme.css`"),
+        ("`n < 5`", "`n <= 5`", "`theme.css`"),
+        ("Written in C", "Written in C++", "Makefile"),
+    ] {
+        let said = |said: &str| entries(&[&format!("{said}, see {file}")]);
+        let write = |text: &str| {
+            repository.write(file.trim_matches('`'), format!("{}\n", text.trim_matches('`')));
+        };
+        write(was);
         repository.write(MEMORY, said(was));
         look_after_write(&mut repository.memory());
-        repository.write("theme.css", format!("{}\n", is.trim_matches('`')));
+        write(is);
         assert_eq!(stale(&repository.memory().look()), ["A"]);
         repository.write(MEMORY, said(is));
         assert_eq!(stale(&look_after_write(&mut repository.memory())), [""; 0], "{is}");
