@@ -4,13 +4,11 @@
 //! which prints what they do on the others.
 
 use super::corpus::{Corpus, count};
-use super::question::{Asked, Question};
+use super::question::{ASKING, Asked, Question};
 use store::inverse_frequency;
 
 /// Passages among which one must answer.
 const LOOKED_AT: usize = 3;
-/// What a word counts that only says what kind of answer is wanted.
-const ASKING: f64 = 0.3;
 /// What a key adds all of whose words are asked for.
 const KEY: f64 = 0.1;
 /// What each word after the first adds: two in one place are seldom chance.
@@ -49,6 +47,5 @@ fn weight(corpus: &Corpus, unit: &Asked) -> f64 {
         unit.places.iter().flatten().map(|place| place.passage).collect();
     passages.sort_unstable();
     passages.dedup();
-    let weight = inverse_frequency(corpus.passages.len() as u64, passages.len() as u64);
-    if unit.is_asking { weight * ASKING } else { weight }
+    inverse_frequency(corpus.passages.len() as u64, passages.len() as u64) * unit.weight()
 }

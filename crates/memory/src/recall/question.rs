@@ -8,6 +8,8 @@ use store::{Expression, MAX_UNITS, Phrase, SearchUnit};
 
 /// What a word counts of which only others with the same beginning are found.
 const AKIN: f64 = 0.6;
+/// What a word counts that only says what kind of answer is wanted.
+pub(super) const ASKING: f64 = 0.3;
 
 /// A search in a corpus.
 #[derive(Debug)]
@@ -80,6 +82,11 @@ impl Asked {
             asked.share = AKIN;
         }
         asked
+    }
+
+    /// How much it counts beside what is as rare.
+    pub(super) fn weight(&self) -> f64 {
+        if self.is_asking { ASKING } else { 1.0 }
     }
 
     fn is_missing(&self) -> bool {

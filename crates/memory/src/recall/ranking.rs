@@ -47,14 +47,17 @@ impl Ranked {
 
 /// Ranks the passages of a corpus, and its documents.
 pub(super) fn rank(corpus: &Corpus, question: &Question) -> Ranked {
-    let own = scores(&question.units, &corpus.lengths, |place| place.passage);
+    // Of what is long each word tells, of one entry those that only ask tell little.
+    let weight_in_passage = |unit: &Asked| unit.share * unit.weight();
+    let own = scores(&question.units, &corpus.lengths, weight_in_passage, |place| place.passage);
     let mut passages = beside(corpus, &own);
     for (score, passage) in passages.iter_mut().zip(&corpus.passages) {
         if passage.is_talk && question.has_key_of(passage) {
             *score *= 1.0 + BY_WHOM;
         }
     }
-    let mut documents = scores(&question.units, &corpus.document_lengths, |place| place.document);
+    let lengths = &corpus.document_lengths;
+    let mut documents = scores(&question.units, lengths, |unit| unit.share, |place| place.document);
     let mut best_passages = vec![0.0_f64; documents.len()];
     for (score, passage) in passages.iter().zip(&corpus.passages) {
         let best = &mut best_passages[passage.document];
@@ -74,15 +77,22 @@ pub(super) fn rank(corpus: &Corpus, question: &Question) -> Ranked {
     Ranked { passages: best(&passages), documents }
 }
 
-/// The scores of passages or documents. `text_of`: returns the text that a place belongs to.
-fn scores(units: &[Asked], lengths: &[f64], text_of: impl Fn(&Place) -> usize) -> Vec<f64> {
+/// The scores of passages or documents. `weight_of`: how much a unit counts beside what is as rare.
+/// `text_of`: returns the text that a place belongs to.
+fn scores(
+    units: &[Asked],
+    lengths: &[f64],
+    weight_of: impl Fn(&Asked) -> f64,
+    text_of: impl Fn(&Place) -> usize,
+) -> Vec<f64> {
     let mean = mean(lengths);
     let mut ranking = Ranking::default();
     for (number, unit) in units.iter().enumerate() {
         for places in &unit.places {
             let texts: Vec<&[Place]> =
                 places.chunk_by(|one, other| text_of(one) == text_of(other)).collect();
-            let weight = inverse_frequency(lengths.len() as u64, texts.len() as u64) * unit.share;
+            let rarity = inverse_frequency(lengths.len() as u64, texts.len() as u64);
+            let weight = rarity * weight_of(unit);
             let found = texts.into_iter().map(|places| {
                 let text = text_of(&places[0]);
                 let times: u32 = places.iter().map(|place| place.in_text).sum();

@@ -200,6 +200,23 @@ fn what_only_shares_a_word_is_weak() {
 }
 
 #[test]
+fn words_of_asking_count_less_than_what_is_asked_for() {
+    let entries = "- E2E: `pnpm e2e` uses a browser\n- Database: Postgres 16, migrations in `db/`\n\
+        - Never mock the database in tests\n- We use UTC everywhere\n- Always run the checks first\n\
+        - Incident: Redis was full, since failed jobs were kept\n";
+    let folder = written(&[(PROJECT, entries)]);
+    for (question, line) in [("what database do we use", 2), ("why did redis run out of memory", 6)]
+    {
+        let places = places(&recall(&folder, question));
+        assert_eq!(
+            places.first(),
+            Some(&format!("project MEMORY.md:{line}")),
+            "{question}: {places:?}"
+        );
+    }
+}
+
+#[test]
 fn whole_files_are_ranked_where_asked() {
     let folder = written(&[
         (
