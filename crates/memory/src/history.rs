@@ -238,7 +238,7 @@ mod tests {
             let patience = Duration::from_millis(patience);
             printed(command.args(&words[1..]), String::new(), patience, reading)
         };
-        assert_eq!(lines(&["sh", "-c", "echo one; sleep 86400"], 500), ["one\n"]);
+        assert_eq!(lines(&["sh", "-c", "echo one; exec sleep 86400"], 500), ["one\n"]);
         assert_eq!(lines(&["no-such-program"], 5_000), [""; 0]);
         assert_eq!(lines(&["echo"], 0), [""; 0]);
     }
