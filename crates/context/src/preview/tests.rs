@@ -127,7 +127,7 @@ fn a_search_result_is_whole_or_shows_every_file() {
 /// `around`: whether lines around the hits are shown, too.
 fn search_shows_every_file(around: bool) {
     let line = |n: usize| {
-        let mark = if around && n % 3 > 0 { '-' } else { ':' };
+        let mark = if around && !n.is_multiple_of(3) { '-' } else { ':' };
         format!("src/file-{}.rs{mark}{n}{mark} a hit of the pattern: {n}", n / 30)
     };
     let text = (0..600).map(line).collect::<Vec<_>>().join("\n");

@@ -124,11 +124,15 @@ fn a_change_of_each_file_that_a_command_showed_is_told() {
     ] {
         let mut host = Host::new(Settings::default());
         host.user("look");
-        ["a.rs", "b.rs"].iter().for_each(|name| write(&host, name, text("one")));
+        let write_both = |host: &Host, said: &str| {
+            write(host, "a.rs", text(said));
+            write(host, "b.rs", text(said));
+        };
+        write_both(&host, "one");
         host.tool("bash", &json!({ "command": command }), &text("one").repeat(2));
         host.send();
         assert_eq!(told(&mut host), [""; 0], "{command}");
-        ["a.rs", "b.rs"].iter().for_each(|name| write(&host, name, text("two, and more")));
+        write_both(&host, "two, and more");
         let told = told(&mut host);
         let names = told.iter().filter_map(|line| line.split(' ').nth(1));
         assert_eq!(names.collect::<Vec<_>>(), shown, "{command}");
