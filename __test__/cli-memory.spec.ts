@@ -161,6 +161,16 @@ test("import shows another program's notes; --apply stages them", () => {
   );
 });
 
+test("traces say whose time theirs is", () => {
+  const at = desk();
+  at.run("memory", "remember", "project", "Never push to main");
+  at.run("memory", "flush");
+  const [id] = at.run("memory", "traces").stdout.split(" ");
+  const { stdout } = at.run("memory", "trace", id);
+  expect(stdout).toMatch(/^trace {5}\S+ · \d{4}-\d\d-\d\d \d\d:\d\d UTC · flush\n/);
+  expect(stdout).toMatch(/^operations w1 · /m);
+});
+
 test("an entry has its words in their order", () => {
   const at = desk();
   for (const words of [

@@ -213,7 +213,7 @@ function fields(item) {
     .join(" · ");
 }
 
-/** Such as `2030-01-31 12:00`. @param {string} at */
+/** Such as `2030-01-31 12:00 UTC`. @param {string} at */
 function when(at) {
-  return at.slice(0, 16).replace("T", " ");
+  return `${at.slice(0, 16).replace("T", " ")} UTC`;
 }

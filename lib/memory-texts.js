@@ -27,7 +27,7 @@ const titleLength = 60;
 
 /** A line with its heading. @param {string} heading @param {string} text */
 export function row(heading, text) {
-  return heading.padEnd(head) + text;
+  return `${heading} `.padEnd(head) + text;
 }
 
 /**

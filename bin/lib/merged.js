@@ -35,5 +35,5 @@ export function leftOutLines(leftOut) {
 
 /** @param {number} time which others may say to be before any clock @returns {string} */
 function day(time) {
-  return new Date(Math.max(0, time)).toISOString().slice(0, 19).replace("T", " ");
+  return `${new Date(Math.max(0, time)).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
