@@ -68,6 +68,7 @@ fn the_lines_shown_to_the_model_are_those_of_the_code() {
         foreign: false,
         within: None,
         shows: Shows::Own,
+        hides_failure: false,
     };
     let pasted = ResultFact { exit: None, last: "</file>".into(), ..tests.clone() };
     let deeds = ["read f3 src/main.rs f9 src/lib.rs", "edit f3:40-62 (+12 -4)", "cargo test ok"];

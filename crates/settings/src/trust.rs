@@ -189,19 +189,13 @@ impl TrustBook {
         let lock = lock.into_std();
         lock.lock().map_err(|source| self.failed("lock", source))?;
         let mut answers = self.answers()?;
-        match trusted {
-            Some(trusted) => {
-                let identity = Identity::of(&real);
-                let answer = TrustAnswer { trusted, at: now.to_string(), identity };
-                answers.projects.insert(key(&real), answer);
-            }
-            None => {
-                let was = answers.projects.remove(&key(&real));
-                if was.is_some_and(|answer| answer.trusted) {
-                    // It holds what the project brought, too.
-                    self.forget_written(&real)?;
-                }
-            }
+        if let Some(trusted) = trusted {
+            let identity = Identity::of(&real);
+            let answer = TrustAnswer { trusted, at: now.to_string(), identity };
+            answers.projects.insert(key(&real), answer);
+        } else if answers.projects.remove(&key(&real)).is_some_and(|answer| answer.trusted) {
+            // It holds what the project brought, too.
+            self.forget_written(&real)?;
         }
         let text = serde_json::to_string_pretty(&answers)
             .map_err(|error| Error::internal(format!("the answers: {error}")))?;

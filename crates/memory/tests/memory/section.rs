@@ -372,7 +372,8 @@ fn headings_count_within_the_lines_and_bytes_of_a_scope() {
 #[test]
 fn long_headings_never_leave_all_of_a_memory_out() {
     let words = |of: [&str; 4], from: usize, count: usize, end: &str| -> String {
-        (0..count).map(|at| format!("{}{end} ", of[(from + at) % 4])).collect()
+        let words: Vec<_> = (0..count).map(|at| format!("{}{end}", of[(from + at) % 4])).collect();
+        words.join(" ")
     };
     // With the headings another limit is passed than the one that binds the pages alone.
     for (below_each, count, said) in
@@ -380,10 +381,10 @@ fn long_headings_never_leave_all_of_a_memory_out() {
     {
         let part = |at: usize| {
             let title = words(["store", "build", "deploy", "cache"], at, 10, &at.to_string());
-            let heading = format!("## {}\n\n", title.trim_end());
+            let heading = format!("## {}\n\n", title);
             let value = words(["alpha", "beta", "gamma", "delta"], 3 * at, said, "");
-            let heading = if at % below_each == 0 { &*heading } else { "" };
-            format!("{heading}- key{at}: {}\n\n", value.trim_end())
+            let heading = if at.is_multiple_of(below_each) { &*heading } else { "" };
+            format!("{heading}- key{at}: {}\n\n", value)
         };
         let text: String = (0..count).map(part).collect();
         let text = format!("# Memory\n\n{text}");
