@@ -2156,7 +2156,7 @@ export interface Garbage {
   contentBytes: number;
   /** Bytes of the file and its log before. */
   bytesBefore: number;
-  /** Bytes of both afterwards; in a dry run, an upper bound. */
+  /** Bytes of both afterwards; in a dry run, an upper bound, without what `searchOutputs: true` adds to the search index. */
   bytesAfter: number;
   /** Whether dropped text stays in the files until the next `gc`, because a process is still reading an older state. */
   waitsForReaders: boolean;
@@ -2761,7 +2761,7 @@ export declare class Store {
   findHandle(session: string, handle: string): Promise<string>
   /**
    * Gives an object a nickname, and resolves to the object's full ID. A nickname has 1 to 64 characters, no white space, none of
-   * `@ / \ [ ] :`, and does not look like a handle or an ID.
+   * `@ / \ [ ] :`, does not look like a handle or an ID, and is not `latest`.
    *
    * Rejects with `INVALID_NICKNAME` if it has another form or belongs to another object, and as `find`.
    */

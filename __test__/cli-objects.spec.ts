@@ -326,6 +326,7 @@ describe("names", () => {
     expect(at.json<Version>("show", "entry", "--metadata").nicknames).toEqual(["entry"]);
     expect(at.failure("name", "b.md", "entry")).toMatchObject({ status: 2, code: "INVALID_NICKNAME" });
     expect(at.failure("name", "b.md", "t17")).toMatchObject({ status: 2, code: "INVALID_NICKNAME" });
+    expect(at.failure("name", "b.md", "latest")).toMatchObject({ status: 2, code: "INVALID_NICKNAME" });
     expect(at.json("name", "--remove", "entry")).toEqual({ id, nickname: "entry", removed: true });
     expect(at.failure("name", "--remove", "entry")).toMatchObject({ status: 3, code: "UNKNOWN_NAME" });
   });

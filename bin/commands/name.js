@@ -12,7 +12,7 @@ export const name = {
   arguments: [1, 2],
   options: { session: handleOption, remove: { type: "boolean", text: "remove the nickname" } },
   notes: [
-    "A nickname is unique in the store. It has 1 to 64 characters, no white space, none of @ / \\ [ ] : and does not look like a handle (t17) or an ID. A nickname of another object is refused.",
+    "A nickname is unique in the store. It has 1 to 64 characters, no white space, none of @ / \\ [ ] : and does not look like a handle (t17) or an ID; `latest` is none. A nickname of another object is refused.",
   ],
   json: "{ id: string, nickname: string, removed: boolean }",
   examples: ["palimpsest name src/main.rs entry", "palimpsest name --remove entry"],

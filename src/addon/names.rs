@@ -110,7 +110,7 @@ impl Store {
     }
 
     /// Gives an object a nickname, and resolves to the object's full ID. A nickname has 1 to 64 characters, no white space, none of
-    /// `@ / \ [ ] :`, and does not look like a handle or an ID.
+    /// `@ / \ [ ] :`, does not look like a handle or an ID, and is not `latest`.
     ///
     /// Rejects with `INVALID_NICKNAME` if it has another form or belongs to another object, and as `find`.
     #[napi(
@@ -125,7 +125,7 @@ impl Store {
     ) -> Promised<String> {
         self.with(move |store| {
             let options = options.or_default("options")?;
-            let nickname = Nickname::parse(&nickname.named("nickname")?)?;
+            let nickname = Nickname::given(&nickname.named("nickname")?)?;
             let found = store.place(options.cwd)?.find(&store.core, &name.named("name")?)?;
             let mut transaction = store.core.begin();
             transaction.name(nickname, Some(found.id.clone()));

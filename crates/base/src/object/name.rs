@@ -216,6 +216,19 @@ impl Nickname {
         Ok(Self(text.to_owned()))
     }
 
+    /// Checks a nickname that a person gives now: as [`Self::parse`], and not `latest`, by which
+    /// commands mean a session.
+    ///
+    /// # Errors
+    /// `INVALID_NICKNAME` with the reason.
+    pub fn given(text: &str) -> Result<Self> {
+        if text == "latest" {
+            let reason = "it stands for the newest session".to_owned();
+            return Err(Error::InvalidNickname { name: text.to_owned(), reason });
+        }
+        Self::parse(text)
+    }
+
     /// Why a nickname from elsewhere is refused, if it is: it could be mistaken for one of the
     /// user's own names, such as a file's. The user's own nicknames may be anything that
     /// [`Self::parse`] accepts.
@@ -402,7 +415,8 @@ mod tests {
 
     #[test]
     fn nicknames_may_not_look_like_other_names() {
-        assert!(Nickname::parse("main-loop").is_ok());
+        assert!(Nickname::given("main-loop").is_ok());
+        assert_eq!(Nickname::given("latest").unwrap_err().code(), "INVALID_NICKNAME");
         for text in ["", "t17", "deadbeef", "a b", "a@1", "src/x", "0123456789abcdef"] {
             assert_eq!(Nickname::parse(text).unwrap_err().code(), "INVALID_NICKNAME", "{text}");
         }
