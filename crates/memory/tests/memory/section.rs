@@ -381,10 +381,10 @@ fn long_headings_never_leave_all_of_a_memory_out() {
     {
         let part = |at: usize| {
             let title = words(["store", "build", "deploy", "cache"], at, 10, &at.to_string());
-            let heading = format!("## {}\n\n", title);
+            let heading = format!("## {title}\n\n");
             let value = words(["alpha", "beta", "gamma", "delta"], 3 * at, said, "");
             let heading = if at.is_multiple_of(below_each) { &*heading } else { "" };
-            format!("{heading}- key{at}: {}\n\n", value)
+            format!("{heading}- key{at}: {value}\n\n")
         };
         let text: String = (0..count).map(part).collect();
         let text = format!("# Memory\n\n{text}");
