@@ -327,9 +327,10 @@ fn place_line(
             && noted.object == *object
             && noted.ranges.iter().any(|range| range.intersect(part.range).is_some())
     });
-    let is_shown = session
-        .showing_as(at, session.treatment(at))
-        .is_some_and(|showing| showing.object == *object);
+    let is_shown = session.showing_as(at, session.treatment(at)).is_some_and(|showing| {
+        showing.object == *object
+            && showing.ranges.iter().any(|range| range.intersect(part.range).is_some())
+    });
     if is_noted && !is_shown {
         return Ok(forms::standing_in_note_line(handle, lines));
     }

@@ -242,6 +242,23 @@ fn what_stands_is_not_sent_again_by_another_pin() {
 }
 
 #[test]
+fn lines_in_a_note_beside_others_of_the_file_stand_in_a_note() {
+    let mut host = host(Layout::Log);
+    host.write_file("a.txt", &lines("a", 60));
+    host.read("a.txt", Some(1), Some(20));
+    host.send();
+    pin(&mut host, "f1", Some("1-20"));
+    compact(&mut host, 0);
+    host.user("go on");
+    host.read("a.txt", Some(41), Some(20));
+    host.send();
+    stands(&host, "a", (1, 20), "beside the lines that the read shows");
+    host.read("a.txt", Some(1), Some(20));
+    host.send();
+    assert!(host.shown().contains("f1 unchanged; lines 1-20 stand in a note above."));
+}
+
+#[test]
 fn activating_what_stands_says_where_it_stands() {
     let mut host = Host::new(Settings::default());
     host.user("begin");
