@@ -563,7 +563,7 @@ describe("what is shared", () => {
 test("a provider whose reports count for nothing is named", () => {
   for (const why of ["none", "constant", "implausible", "uncached"] as const) {
     expect(noticeOf({ type: "usage_ignored", why })).toMatch(
-      /provider reports.*; (sizes and costs are by our own count|costs assume)/,
+      /provider reports.*; (sizes and costs are by our own count|costs assume .*: if it has none, set `prices` to `none`)/,
     );
   }
 });

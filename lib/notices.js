@@ -14,7 +14,8 @@ export const usageIgnored = {
   constant: "the provider reports the same tokens whatever a request's size; sizes and costs are by our own count",
   implausible:
     "the tokens that the provider reports cannot be those of the requests; sizes and costs are by our own count",
-  uncached: "the provider reports that its cache never holds anything; costs assume the cache that its prices promise",
+  uncached:
+    "the provider reports nothing from a cache; costs assume the cache that its prices promise: if it has none, set `prices` to `none` for its models",
 };
 
 /**
