@@ -24,17 +24,17 @@ const isOnVitest = runs("node") || only === "openclaw";
 
 setUp(fileURLToPath(import.meta.url), isOnVitest ? { addon: "debug", pi: true } : {});
 
+// What plays hours of sessions is optimised for it, as its dependencies always are.
+const optimised = { ...process.env, CARGO_PROFILE_DEV_OPT_LEVEL: "2" };
 /** @type {import("./lib/again.js").Played[]} */
 const played = [];
 if (runs("cargo")) {
   // Here and not in the tests, whose output nobody sees unless they fail.
   skips("the tests on XTDB", prepareXtdb());
-  played.push(await runCargoTests(only === "cargo" ? forwarded : []));
+  played.push(await runCargoTests(only === "cargo" ? forwarded : [], isEverything ? optimised : process.env));
 }
 if (only === "bill" || (only === undefined && isEverything)) {
-  // It plays hours of sessions: this crate is optimised for it, as its dependencies always are.
-  const env = { ...process.env, CARGO_PROFILE_DEV_OPT_LEVEL: "2" };
-  played.push(await runCargoTests(["--test", "bill", ...(only === "bill" ? forwarded : [])], env));
+  played.push(await runCargoTests(["--test", "bill", ...(only === "bill" ? forwarded : [])], optimised));
 }
 if (runs("node")) {
   played.push(await runTypeCheck());

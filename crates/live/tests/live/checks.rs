@@ -1,16 +1,19 @@
 //! Invariants of every request, checked against its text and the script's actions.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use base::object::{AsOf, Hash, ObjectId};
 use config::Layout;
 use context::tokens;
-use live::{CallInfo, HostList, LiveSession, Notice, Wanted, replay_call};
+use live::{
+    CallInfo, HostList, Inspected, LiveSession, Notice, Wanted, inspect_calls, replay_call,
+};
 use regex::Regex;
 use serde_json::Value;
 use session::{NotedText, Session, Shows, Subject, Treatment};
-use store::Version;
+use store::{Store, Version};
 
 use crate::host::json_of;
 use crate::script::{Fact, World};
@@ -86,7 +89,7 @@ impl World {
     }
 
     pub(crate) fn check_at_the_end(&mut self) {
-        (0..self.calls.len()).for_each(|call| self.check_recorded(call));
+        self.check_all_recorded();
         crate::timeline::check(&self.host.store, self.host.live.id());
         if self.host.settings.layout == Layout::Log {
             self.check_references();
@@ -94,8 +97,29 @@ impl World {
     }
 
     fn check_recorded(&self, call: usize) {
-        let (session, number, messages) = &self.calls[call];
+        let (session, number, _) = &self.calls[call];
         let again = replay_call(&self.host.store, session, *number).unwrap().messages;
+        self.check_rendered(call, &again);
+    }
+
+    /// Checks all calls. Those of a session are read in few passes: each read apart begins at the
+    /// session's start.
+    fn check_all_recorded(&self) {
+        let mut call = 0;
+        for of_session in self.calls.chunk_by(|(one, ..), (next, ..)| one == next) {
+            let (session, first, _) = &of_session[0];
+            let numbers = *first..first + of_session.len() as u64;
+            for_each_call(&self.host.store, session, numbers, |number, read| {
+                assert_eq!(number, self.calls[call].1);
+                self.check_rendered(call, &read.messages);
+                call += 1;
+            });
+        }
+        assert_eq!(call, self.calls.len());
+    }
+
+    fn check_rendered(&self, call: usize, again: &[String]) {
+        let (session, number, messages) = &self.calls[call];
         let again: Vec<Value> =
             again.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
         assert_eq!(again, *messages, "call {number} of {session} renders as it went out");
@@ -567,6 +591,21 @@ impl World {
             return serde_json::from_str(&text).unwrap();
         }
         serde_json::from_str(&TOKENS.replace_all(&text, "# tokens")).unwrap()
+    }
+}
+
+/// Reads calls in passes that keep few of them in memory.
+pub(crate) fn for_each_call(
+    store: &Store,
+    session: &ObjectId,
+    numbers: Range<u64>,
+    mut with: impl FnMut(u64, &Inspected),
+) {
+    for first in numbers.clone().step_by(64) {
+        let read = inspect_calls(store, session, first..numbers.end.min(first + 64)).unwrap();
+        for (number, read) in (first..).zip(read) {
+            with(number, &read.unwrap().call);
+        }
     }
 }
 

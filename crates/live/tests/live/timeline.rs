@@ -7,23 +7,25 @@ use base::object::ObjectId;
 use config::{Layout, Settings};
 use live::{
     Against, Beside, MarkKind, MessageChange, PromptTokens, Timeline, Way, inspect_beside,
-    inspect_call, stored_chat, timeline,
+    stored_chat, timeline,
 };
 use replay::transcript::Transcript;
 use serde_json::{Value, json};
 use session::Treatment;
 use store::Store;
 
+use crate::checks::for_each_call;
 use crate::host::{Host, OVERHEAD_TOKENS};
 
 /// Checks that each call of a timeline has the tokens of its record and its messages, and that its
 /// objects are shown there in that way.
 pub(crate) fn check(store: &Store, session: &ObjectId) {
     let over_time = timeline(store, session).unwrap();
-    for (number, point) in (1..).zip(&over_time.calls) {
+    let numbers = 1..over_time.calls.len() as u64 + 1;
+    for_each_call(store, session, numbers, |number, call| {
+        let point = &over_time.calls[usize::try_from(number).unwrap() - 1];
         assert_eq!(point.number, number, "every call has its point");
-        let Some(record) = &point.record else { continue };
-        let call = inspect_call(store, session, number).unwrap();
+        let Some(record) = &point.record else { return };
         assert_eq!(point.messages, call.messages.len() as u64);
         if record.layout == "log" {
             let kinds = point.kinds;
@@ -32,7 +34,7 @@ pub(crate) fn check(store: &Store, session: &ObjectId) {
             assert_eq!(sum, record.sent_tokens, "kinds of call {number}: {kinds:?}");
             check_shown(&over_time, number, &call.about);
         }
-    }
+    });
 }
 
 fn check_shown(over_time: &Timeline, number: u64, about: &[live::About]) {
