@@ -55,6 +55,7 @@ impl World {
     /// Sends, and checks the request and an earlier one.
     pub(crate) fn send(&mut self) {
         self.host.send();
+        self.asked();
         self.settle_failed();
         let state = self.host.live.state();
         let started = |notice: &&Notice| matches!(notice, Notice::EpochStarted { .. });
@@ -496,7 +497,9 @@ impl World {
             let Subject::File { path, .. } = &entry.subject else { continue };
             let versions = self.host.store.lineage(&entry.id).unwrap();
             let had_text = versions.iter().any(|version| version.content.is_some());
-            if state.files().seen(&entry.id).is_none() || !had_text {
+            // Of a file that another was moved over, the path may be a third one's by now.
+            let is_replaced = state.handle(&entry.id) != Some(entry.handle);
+            if state.files().seen(&entry.id).is_none() || !had_text || is_replaced {
                 continue;
             }
             let wanted = Wanted { name: entry.handle.to_string(), ..Wanted::default() };

@@ -274,6 +274,10 @@ pub(crate) struct World {
     /// Calls that went out with the host's own messages and are not in a record yet.
     pub(crate) failed: Vec<Vec<Value>>,
     restarts: bool,
+    /// Answers of the model since the last request, and whether the session was opened anew since,
+    /// or would have been.
+    answers: usize,
+    is_anew: bool,
     /// Whether the files that the model saw are tracked.
     tracks: bool,
     /// Number of shapes in which results come, one after another; with 1, in one text block.
@@ -312,6 +316,8 @@ impl World {
             newest: None,
             failed: Vec::new(),
             restarts,
+            answers: 0,
+            is_anew: false,
             tracks: false,
             shapes: 1,
             waits: false,
@@ -364,12 +370,16 @@ impl World {
         if self.tracks && self.lines.is_multiple_of(3) {
             assert!(self.host.live.settle(Duration::from_secs(60)), "the tracker comes to rest");
         }
+        self.is_anew |= matches!(op, Op::Restart | Op::Crash);
         match op {
             Op::User => {
                 self.host.user("go on");
                 self.send();
             }
-            Op::Say => self.host.say("done"),
+            Op::Say => {
+                self.expect_answer();
+                self.host.say("done");
+            }
             Op::Do(deeds, send) => {
                 let ids: Vec<String> = deeds.iter().map(|_| self.host.next_id()).collect();
                 self.act(deeds, &ids);
@@ -451,7 +461,22 @@ impl World {
             .collect()
     }
 
+    /// An answer is about to come. A session that was opened anew takes an answer that no call of
+    /// its own brought for that of a call with the host's own messages.
+    fn expect_answer(&mut self) {
+        if self.is_anew && self.answers > 0 {
+            self.send();
+        }
+        self.answers += 1;
+    }
+
+    /// A request went out.
+    pub(crate) fn asked(&mut self) {
+        (self.answers, self.is_anew) = (0, false);
+    }
+
     fn act(&mut self, deeds: &[Deed], ids: &[String]) {
+        self.expect_answer();
         let calls: Vec<(String, &str, Value)> = deeds
             .iter()
             .zip(ids)
