@@ -256,6 +256,7 @@ pub(crate) struct Fact {
 type Outcome = (&'static str, Value, bool, Option<(String, String)>);
 
 /// A session and what it works on.
+#[expect(clippy::struct_excessive_bools, reason = "each is a way of a session")]
 pub(crate) struct World {
     pub(crate) host: Host,
     /// Facts on tool results, by the time stamp of their message.
