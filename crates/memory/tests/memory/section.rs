@@ -371,8 +371,9 @@ fn headings_count_within_the_lines_and_bytes_of_a_scope() {
 
 #[test]
 fn long_headings_never_leave_all_of_a_memory_out() {
-    let words = |of: [&str; 4], from: usize, count: usize, end: &str| -> String {
-        let words: Vec<_> = (0..count).map(|at| format!("{}{end}", of[(from + at) % 4])).collect();
+    let words = |of: [&str; 4], from: usize, count: usize, end: &str| {
+        let words: Vec<String> =
+            (0..count).map(|at| format!("{}{end}", of[(from + at) % 4])).collect();
         words.join(" ")
     };
     // With the headings another limit is passed than the one that binds the pages alone.
