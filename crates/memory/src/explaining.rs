@@ -57,7 +57,7 @@ impl Memory {
         let is_in_project = |file: &&Written<'_>| file.is_in_project();
         let names: Vec<&str> =
             written.iter().filter(is_in_project).map(|file| &*file.file).collect();
-        self.folders.note_written(names.iter().copied());
+        self.folders.note_written(names.iter().copied(), &self.foreign);
         self.writing.retain(|file| !names.contains(&&**file));
         if !names.is_empty() {
             // What cannot be made here is told by whatever writes next.

@@ -112,6 +112,8 @@ pub struct Memory {
     /// Files of the project's memory that this session's tool calls are writing: their content is
     /// this person's.
     writing: BTreeSet<String>,
+    /// What was not this person's before that, see [`Folders::foreign`].
+    foreign: BTreeSet<String>,
     /// Texts of the memory files that this session's tool calls are writing, from before.
     before: HashMap<PathBuf, String>,
     staged: writes::Staged,
@@ -159,6 +161,7 @@ impl Memory {
             home,
             checked: HashMap::new(),
             writing: BTreeSet::new(),
+            foreign: BTreeSet::new(),
             before: HashMap::new(),
             staged: writes::Staged::default(),
             tables: Tables::default(),
@@ -188,7 +191,8 @@ impl Memory {
     /// Returns a warning about it for the person.
     pub(crate) fn admit(&mut self) -> Option<Warning> {
         if !self.writing.is_empty() && self.folders.folder(Scope::Project).is_some() {
-            self.folders.note_written(self.writing.iter().map(String::as_str));
+            let writing = self.writing.iter().map(String::as_str);
+            self.folders.note_written(writing, &self.foreign);
         }
         let asked = self.folders.ask();
         let is_new = !matches!(asked, Ok(None | Some((_, false))));

@@ -2,6 +2,7 @@
 //! not read the files' content, or create a folder.
 
 use files::looks;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -118,9 +119,6 @@ pub struct Folders {
     is_trusted: bool,
     /// Whether the person's own answer decides if the project is trusted.
     is_by_answer: bool,
-    /// Whether the project counted when that was last asked, by the person's answer or since only their
-    /// sessions wrote it, whatever decides here.
-    counts: bool,
     /// The trust answers in the user's own folder; `None` if there is no such folder.
     book: Option<TrustBook>,
     /// The project's real path, once it was resolved.
@@ -167,12 +165,12 @@ impl Folders {
     /// # Errors
     /// As [`TrustBook::standing`]; the project then does not count.
     pub(super) fn ask(&mut self) -> Result<Option<(Standing, bool)>> {
-        let standing = self.standing();
-        self.counts = standing.as_ref().is_ok_and(|standing| standing.counts());
         if !self.is_by_answer {
             return Ok(None);
         }
-        let is_new = std::mem::replace(&mut self.is_trusted, self.counts) != self.counts;
+        let standing = self.standing();
+        let counts = standing.as_ref().is_ok_and(|standing| standing.counts());
+        let is_new = std::mem::replace(&mut self.is_trusted, counts) != counts;
         standing.map(|standing| Some((standing, is_new)))
     }
 
@@ -255,16 +253,27 @@ impl Folders {
         Some(self.book.as_ref()?.kept_folder(self.real_project()?))
     }
 
+    /// The files below `.pi` that are not as this person's sessions wrote them. A session that writes
+    /// into one makes none of what stands there its own: ask before.
+    pub(super) fn foreign(&self) -> BTreeSet<String> {
+        let (Some(book), Some(real)) = (&self.book, self.real_project()) else {
+            return BTreeSet::new();
+        };
+        book.foreign(real, &Brought::of(real))
+    }
+
     /// Records that this person's session wrote files of the project's memory, and their current
-    /// content. Not where that does not count: what a clone brought stands in them, too.
+    /// content.
     ///
-    /// `files`: paths in the memory folder, with `/`.
-    pub(super) fn note_written<'a>(&self, files: impl Iterator<Item = &'a str>) {
+    /// `files`: paths in the memory folder, with `/`. `foreign`: see [`Self::foreign`], of before.
+    pub(super) fn note_written<'a>(
+        &self,
+        files: impl Iterator<Item = &'a str>,
+        foreign: &BTreeSet<String>,
+    ) {
         let (Some(book), Some(real)) = (&self.book, self.real_project()) else { return };
         let files: Vec<String> = files.map(|file| format!("memory/{file}")).collect();
-        if self.counts {
-            note_in(book, real, |file| files.iter().any(|one| one == file));
-        }
+        note_in(book, real, |file| files.iter().any(|one| one == file) && !foreign.contains(file));
         // What a linked worktree keeps in the main checkout is the person's there, too.
         let main = self.local_elsewhere().filter(|_| files.iter().any(|file| is_local(file)));
         let main = main.and_then(|file| looks::canonicalize(file.ancestors().nth(3)?).ok());

@@ -3,6 +3,7 @@
 //! they are this person's own; otherwise they are not read. Must not read anything else of the project.
 
 use files::looks;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::facts::LOCAL_FACTS_FILE;
@@ -53,7 +54,7 @@ fn take_local(folders: &Folders, folder: &MemoryFolder) -> Option<()> {
         SidecarFile::Unusable(_) => return None,
     };
     shared.write(LOCAL_INDEX_FILE, format!("{there}{said}").as_bytes()).ok()?;
-    folders.note_written(std::iter::once(LOCAL_INDEX_FILE));
+    folders.note_written(std::iter::once(LOCAL_INDEX_FILE), &BTreeSet::new());
     folder.made(LOCAL_INDEX_FILE).ok()?.folder.remove(LOCAL_INDEX_FILE).ok()
 }
 

@@ -104,6 +104,7 @@ impl Flush {
     /// Checks and writes the waiting operations of every folder, and completes interrupted flushes.
     /// Folders without work are left out.
     pub fn run(&self) -> Vec<FolderFlush> {
+        let foreign = self.places.foreign();
         let flushed = self.folders.iter().map(|(scope, folder)| {
             let (report, failed) = match flush(folder, &self.options) {
                 Ok(report) => (report, None),
@@ -111,7 +112,7 @@ impl Flush {
             };
             if *scope == Scope::Project && !report.committed.is_empty() {
                 let files = report.committed.iter().map(|done| &*done.operation.draft.file);
-                self.places.note_written(files);
+                self.places.note_written(files, &foreign);
             }
             FolderFlush { scope: *scope, report, failed }
         });
@@ -360,6 +361,7 @@ impl Memory {
         let refused = call.refusal();
         if refused.is_none() {
             let written = call.about_to_write();
+            self.foreign = self.folders.foreign();
             self.writing.extend(written.in_project);
             self.before.extend(written.texts);
             if self.is_written_by(tool, args, cwd) {

@@ -10,7 +10,7 @@ mod brought;
 mod repository;
 
 use files::looks;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -135,15 +135,19 @@ impl TrustBook {
     }
 
     fn without_an_answer(&self, project: &Path, brought: &Brought) -> Standing {
-        let is_own = brought.is_empty() || {
-            let written = self.written(project);
-            brought.files().all(|(file, hash)| {
-                hash.is_some_and(|hash| {
-                    written.iter().any(|one| one.file == file && one.hash == *hash)
-                })
-            })
-        };
+        let is_own = self.foreign(project, brought).is_empty();
         if is_own { Standing::Own } else { Standing::Unknown }
+    }
+
+    /// The files of a project, by their paths below `.pi`, that no session of this user wrote in their
+    /// present form.
+    pub fn foreign(&self, project: &Path, brought: &Brought) -> BTreeSet<String> {
+        let written = if brought.is_empty() { Vec::new() } else { self.written(project) };
+        let is_own = |file: &str, hash: Option<&Hash>| {
+            written.iter().any(|one| one.file == file && Some(&one.hash) == hash)
+        };
+        let foreign = brought.files().filter(|(file, hash)| !is_own(file, *hash));
+        foreign.map(|(file, _)| file.to_owned()).collect()
     }
 
     /// Records the user's answer about an opened folder: yes for it and for the project whose memory it
@@ -189,13 +193,13 @@ impl TrustBook {
         let lock = lock.into_std();
         lock.lock().map_err(|source| self.failed("lock", source))?;
         let mut answers = self.answers()?;
-        if let Some(trusted) = trusted {
-            let identity = Identity::of(&real);
-            let answer = TrustAnswer { trusted, at: now.to_string(), identity };
-            answers.projects.insert(key(&real), answer);
-        } else if answers.projects.remove(&key(&real)).is_some_and(|answer| answer.trusted) {
-            // It holds what the project brought, too.
-            self.forget_written(&real)?;
+        match trusted {
+            Some(trusted) => {
+                let identity = Identity::of(&real);
+                let answer = TrustAnswer { trusted, at: now.to_string(), identity };
+                answers.projects.insert(key(&real), answer);
+            }
+            None => drop(answers.projects.remove(&key(&real))),
         }
         let text = serde_json::to_string_pretty(&answers)
             .map_err(|error| Error::internal(format!("the answers: {error}")))?;
@@ -244,16 +248,6 @@ impl TrustBook {
             HeldFolder::open(&folder, FolderAccess::Private)?.write(WRITTEN_FILE, text.as_bytes())
         };
         drop(write());
-    }
-
-    fn forget_written(&self, project: &Path) -> Result<()> {
-        let folder = HeldFolder::open(&self.kept_folder(project), FolderAccess::Private);
-        match folder.and_then(|folder| folder.remove(WRITTEN_FILE)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(Error::File { act: "remove", path: self.kept_folder(project), source: error })
-            }
-            _ => Ok(()),
-        }
     }
 
     /// Whether a session of this user wrote a file of a project in its present form.

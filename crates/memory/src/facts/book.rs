@@ -194,11 +194,13 @@ impl Book {
         for (scope, folder) in chapters(folders) {
             let Some(chapter) = self.chapters.get_mut(folder.path()) else { continue };
             let is_in_git = is_shared || scope != Scope::Project;
+            let is_noted = is_shared && scope == Scope::Project;
+            let foreign = if is_noted { folders.foreign() } else { BTreeSet::new() };
             match chapter.write(scope, &folder, is_in_git, &day(now)) {
                 Ok(is_written) => {
                     is_done &= is_written;
-                    if is_written && is_shared && scope == Scope::Project {
-                        folders.note_written([FACTS_FILE].into_iter());
+                    if is_written && is_noted {
+                        folders.note_written([FACTS_FILE].into_iter(), &foreign);
                     }
                 }
                 Err(error) => {

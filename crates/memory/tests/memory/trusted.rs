@@ -123,8 +123,22 @@ fn a_write_beside_what_does_not_count_trusts_none_of_it() {
     repository.write(MEMORY, "- A: of a clone\n- C: c\n");
     named.explain_write("write", &args, &repository.root());
     assert_eq!(keys(&named.look()), ["A", "C"]);
-    let look = asking(&repository).look();
-    assert_eq!((keys(&look), codes(&look)), (vec![], vec!["NOT_TRUSTED"]));
+    let is_asked_about = || {
+        let look = asking(&repository).look();
+        (keys(&look), codes(&look)) == (vec![], vec!["NOT_TRUSTED"])
+    };
+    assert!(is_asked_about());
+    // Nor does a session in what counts for as long as the person trusts it.
+    answer(&repository, true);
+    let mut trusted = asking(&repository);
+    trusted.look();
+    trusted.prepare_remember(Scope::Project, "D: d", None).unwrap().run(some_day()).unwrap();
+    let mut done = trusted.prepare_flush().run();
+    trusted.settled(&mut done);
+    assert_eq!(keys(&asking(&repository).look()), ["A", "C", "D"]);
+    let book = TrustBook::of(Some(&repository.agent())).unwrap();
+    book.answer(&repository.root(), None, some_day()).unwrap();
+    assert!(is_asked_about());
 }
 
 #[test]

@@ -184,19 +184,6 @@ fn what_a_session_wrote_needs_no_word_and_any_other_text_does() {
 }
 
 #[test]
-fn what_was_written_while_it_was_trusted_is_asked_about_again() {
-    let desk = Desk::new();
-    desk.write(".pi/memory/MEMORY.md", "- of a clone\n- mine\n");
-    let hash = Hash::of(b"- of a clone\n- mine\n");
-    for (answer, standing) in [(true, Standing::Unknown), (false, Standing::Own)] {
-        desk.answer(Some(answer));
-        desk.book().note_written(&desk.project(), &[("memory/MEMORY.md".to_owned(), hash.clone())]);
-        desk.answer(None);
-        assert_eq!(desk.standing(), standing);
-    }
-}
-
-#[test]
 fn what_is_written_stays_bounded() {
     let desk = Desk::new();
     let project = desk.project();
