@@ -12,7 +12,7 @@ import { Failures } from "../openclaw-plugin/failures.js";
 import type { HostFunctions, HostMessage } from "../openclaw-plugin/host.d.ts";
 import { modelOf, Rates, Room } from "../openclaw-plugin/model.js";
 import { Plugin } from "../openclaw-plugin/plugin.js";
-import { keepNewest, Sessions } from "../openclaw-plugin/sessions.js";
+import { Sessions } from "../openclaw-plugin/sessions.js";
 import { asSent, Calls, Heard, toHost, toSession } from "../openclaw-plugin/turn.js";
 import { manifest } from "../scripts/lib/openclaw-manifest.js";
 import { root } from "../scripts/setup.js";
@@ -463,17 +463,6 @@ test("on a full disk turns go on, without what was typed to us", async () => {
   expect(await turn(history)).toHaveLength(6);
   expect((await plugin.sessions.opened("s"))?.session.status().calls).toBe(3);
   await plugin.sessions.closeAll();
-});
-
-test("what is kept of sessions is bounded, the oldest leave", () => {
-  const map = new Map();
-  for (let job = 0; job < 300; job++) {
-    keepNewest(map, `agent:main:cron:${job}`, job);
-    keepNewest(map, "agent:main:main", job);
-  }
-  expect(map.size).toBe(256);
-  expect(map.has("agent:main:cron:0")).toBe(false);
-  expect(map.get("agent:main:main")).toBe(299);
 });
 
 test("a request may fill the window, and less after a refusal", () => {

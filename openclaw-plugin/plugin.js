@@ -9,11 +9,14 @@ import { Engine, engineId } from "./engine.js";
 import { Failures } from "./failures.js";
 import { refuseWrite, showResult } from "./middleware.js";
 import { Rates } from "./model.js";
-import { keepNewest, Sessions } from "./sessions.js";
+import { Sessions } from "./sessions.js";
 import { registerTools } from "./tools.js";
 import { asSent, Heard } from "./turn.js";
 
 /** @import { HostConfig, HostFunctions, HostLogger, HostMessage, PluginApi } from "./host.d.ts" */
+
+/** Session keys whose messages are kept: turns that ended have none. */
+const maxKeys = 256;
 
 /** @type {{ version: string }} */
 const { version } = createRequire(import.meta.url)("../package.json");
@@ -48,7 +51,12 @@ export class Plugin {
   /** What OpenClaw wrote for a session key since its last turn. @param {string | undefined} sessionKey */
   heard(sessionKey = "") {
     const known = this.#heard.get(sessionKey) ?? new Heard();
-    keepNewest(this.#heard, sessionKey, known);
+    this.#heard.delete(sessionKey);
+    this.#heard.set(sessionKey, known);
+    if (this.#heard.size > maxKeys) {
+      const [oldest] = this.#heard.keys();
+      this.#heard.delete(oldest);
+    }
     return known;
   }
 
@@ -83,7 +91,12 @@ export class Plugin {
     this.#histories.delete(sessionId);
     this.heard(sessionKey).begin(history);
     if (sessionKey !== undefined) {
-      keepNewest(this.#sessionOf, sessionKey, sessionId);
+      this.#sessionOf.delete(sessionKey);
+      this.#sessionOf.set(sessionKey, sessionId);
+      if (this.#sessionOf.size > maxKeys) {
+        const [oldest] = this.#sessionOf.keys();
+        this.#sessionOf.delete(oldest);
+      }
     }
   }
 

@@ -46,25 +46,6 @@ const maxChoices = 1_000;
 /** Strangers that are kept of a session: as long as one of them is none of the owner's, it makes no difference how many there are. */
 const maxStrangers = 8;
 
-/** Session keys, or conversations, of which something is kept, the newest. */
-const maxKeys = 256;
-
-/**
- * Sets a key of a map that keeps the newest: a gateway runs for months, and jobs get a key for each run.
- * @template T
- * @param {Map<string, T>} map
- * @param {string} key
- * @param {T} value
- */
-export function keepNewest(map, key, value) {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size > maxKeys) {
-    const [oldest] = map.keys();
-    map.delete(oldest);
-  }
-}
-
 /** A session of the host with Palimpsest on. */
 export class Current {
   /** @type {Session} */
@@ -155,8 +136,8 @@ export class Sessions {
   #strangers = new Map();
   /** Whether an owner wrote in a conversation since the process began, where the host told of runs. @type {Map<string, boolean>} */
   #isOwnerHeard = new Map();
-  /** IDs and keys of sessions whose tools are in a sandbox by the host's word. @type {Map<string, true>} */
-  #sandboxed = new Map();
+  /** IDs and keys of sessions whose tools are in a sandbox by the host's word. @type {Set<string>} */
+  #sandboxed = new Set();
   /** Why a session is off. @type {Map<string, string>} */
   #off = new Map();
   /** Ends the looks at the shared store, if there is one. @type {(() => void) | undefined} */
@@ -280,20 +261,20 @@ export class Sessions {
   async #opening(who) {
     const { sessionId } = who;
     this.#off.delete(sessionId);
-    keepNewest(this.#folders, sessionId, who.cwd);
+    this.#folders.set(sessionId, who.cwd);
     try {
       if ((await this.choiceOf(sessionId)).off || (await this.choiceOf(who.sessionKey ?? "")).off) {
-        keepNewest(this.#off, sessionId, turnedOff);
+        this.#off.set(sessionId, turnedOff);
         return undefined;
       }
       const settings = await this.settings();
       if (!settings.enabled) {
-        keepNewest(this.#off, sessionId, "the setting `enabled` is false");
+        this.#off.set(sessionId, "the setting `enabled` is false");
         return undefined;
       }
       return await this.#openIn(who, settings);
     } catch (error) {
-      keepNewest(this.#off, sessionId, describe(error));
+      this.#off.set(sessionId, describe(error));
       if (/** @type {{ code?: unknown }} */ (error)?.code !== "FORGOTTEN") {
         await this.#failures.report("off for a session, OpenClaw works as without it", error);
       }
@@ -443,7 +424,7 @@ export class Sessions {
   heard(ctx) {
     for (const known of [ctx.sessionId, ctx.sessionKey].filter((known) => known !== undefined)) {
       if (ctx.sandboxed === true) {
-        keepNewest(this.#sandboxed, known, true);
+        this.#sandboxed.add(known);
       } else if (ctx.sandboxed === false) {
         this.#sandboxed.delete(known);
       }
@@ -455,7 +436,7 @@ export class Sessions {
     const stranger = this.#authority.strangerIn(ctx);
     if (ctx.senderIsOwner !== undefined && stranger === undefined) {
       // Without an owner it is an operator who is none, or a run of the host's own that follows up an owner's.
-      keepNewest(this.#isOwnerHeard, name, ctx.senderIsOwner || this.#isOwnerHeard.get(name) === true);
+      this.#isOwnerHeard.set(name, ctx.senderIsOwner || this.#isOwnerHeard.get(name) === true);
     }
     if (stranger === undefined || this.#strangers.get(name)?.has(stranger)) {
       return;
