@@ -1581,11 +1581,8 @@ export interface IndexedObject {
 export interface MetObject {
   /** Its ID in the store. */
   id: string;
-  /**
-   * The versions that the session met, oldest first; `lines`: the first and last of those that the model wrote, or that results showed it
-   * since its list began, also beyond the end where it wrote all; null for all, as of anything but a file.
-   */
-  versions: { contentHash: string; lines: [number, number][] | null }[];
+  /** `contentHash` of each version that the session met, oldest first. */
+  versions: Array<string>;
 }
 
 /** A session as its document stood at some time, folded from its events. */

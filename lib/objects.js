@@ -60,34 +60,19 @@ export async function objectsText({ session, store, cwd }, filter) {
  * @param {string} name a handle, path, nickname or ID, also of a version (`f3@-1`)
  */
 export async function contentText(opened, name) {
-  const { id, lines: asked, met } = await versionOf(opened, name);
+  const { id, lines: asked } = await versionOf(opened, name);
   const version = await opened.store.get(id);
-  /** @param {string} [wanted] */
-  const read = (wanted) => opened.store.content(id, { lines: wanted, field: wholeOutput(version) });
-  const content = await read(asked);
+  const content = await opened.store.content(id, { lines: asked, field: wholeOutput(version) });
   if (content === null) {
     return `\`${name}\` has no text: ${whyNoText(version) ?? size(version, shortCount)}`;
   }
-  const whole = met === null ? [] : linesOf((await read()) ?? "");
-  const known = (met ?? []).flatMap(([first, last]) => whole.slice(first - 1, last));
-  const isPart = known.length < whole.length;
-  const lines = isPart ? known : linesOf(content);
-  const ranges = (met ?? []).map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`));
-  const heading = cut(
-    `lines ${ranges.join(", ") || "none"} of ${whole.length}, those that the model saw or wrote:`,
-    shownCharacters,
-  );
+  const lines = content.replace(/\r?\n$/, "").split(/\r?\n/);
   const shown = lines.slice(0, shownLines).map((text) => cut(text, shownCharacters));
   const rest = lines.length - shown.length;
   const { session, isConfined, typedStore } = opened;
   const all = isConfined ? "" : `: \`${typed(["show", name, "--session", session.id], typedStore)}\` prints all`;
   const more = `… ${counted(rest, "more line")}${all}`;
-  return [...(isPart ? [heading] : []), ...shown, ...(rest > 0 ? [more] : [])].join("\n");
-}
-
-/** @param {string} text */
-function linesOf(text) {
-  return text.replace(/\r?\n$/, "").split(/\r?\n/);
+  return [...shown, ...(rest > 0 ? [more] : [])].join("\n");
 }
 
 /** The versions of an object, newest first. @param {Opened} opened @param {string} name */
@@ -184,18 +169,13 @@ function statesOf({ active, pinned, pinnedNext, pinnedWithoutRoom }, handle) {
   return active.includes(handle) ? ["in the window"] : [];
 }
 
-/**
- * The full ID of the object of a name, with the version and the lines that it names; `met`: the lines that may be shown, null for all.
- * @param {Opened} opened
- * @param {string} name
- */
+/** The full ID of the object of a name, with the version and the lines that it names. @param {Opened} opened @param {string} name */
 async function versionOf(opened, name) {
-  const { name: id, lines: asked } = await opened.session.find(name);
-  const lines = asked ?? undefined;
   if (!opened.isConfined) {
-    return { id, lines, met: null };
+    const { name: id, lines } = await opened.session.find(name);
+    return { id, lines: lines ?? undefined };
   }
-  const [, plain = id, at] = versioned.exec(id) ?? [];
+  const [, plain = name, at] = versioned.exec(name) ?? [];
   const versions = await versionsOf(opened, plain);
   const found = at?.startsWith("-")
     ? versions[-Number(at)]
@@ -203,27 +183,16 @@ async function versionOf(opened, name) {
   if (found === undefined) {
     throw unmet(name);
   }
-  return { id: `${found.id}@${found.txId}`, lines, met: found.met };
+  return { id: `${found.id}@${found.txId}`, lines: undefined };
 }
 
-/**
- * The versions of an object that are to be shown, newest first, each with the lines of it that may be.
- * @param {Opened} opened
- * @param {string} name
- * @returns {Promise<(Version & { met: [number, number][] | null })[]>}
- */
+/** The versions of an object that are to be shown, newest first. @param {Opened} opened @param {string} name */
 async function versionsOf(opened, name) {
   if (!opened.isConfined) {
-    return (await opened.store.history((await opened.session.find(name)).name)).map((version) => ({
-      ...version,
-      met: null,
-    }));
+    return opened.store.history((await opened.session.find(name)).name);
   }
   const { id, versions } = await opened.session.met(name);
-  const known = (await opened.store.history(id)).flatMap((version) => {
-    const met = versions.find(({ contentHash }) => contentHash === version.contentHash);
-    return met === undefined ? [] : [{ ...version, met: met.lines }];
-  });
+  const known = (await opened.store.history(id)).filter(({ contentHash }) => versions.includes(contentHash));
   if (known.length === 0) {
     throw unmet(name);
   }

@@ -43,7 +43,7 @@ pub use self::recorded::{
 pub use self::session::{
     AtCall, Commit, Continuation, LiveSession, LiveStatus, Pins, RunningShown,
 };
-pub use self::tools::{MetVersion, Wanted};
+pub use self::tools::Wanted;
 pub use self::workspace::{CheckProgress, FinishedToolCall, Reconciled, ToolFiles};
 use ::session::Session as State;
 use config::{Layout, Settings};

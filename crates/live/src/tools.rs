@@ -20,7 +20,6 @@ mod steps;
 mod textless;
 
 pub use self::activation::Wanted;
-pub use self::confined::MetVersion;
 pub(super) use self::guard::Guard;
 use super::OpenSession;
 use super::journal::Journal;

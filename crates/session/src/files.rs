@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::event::{Cause, FileEvent};
-use super::lines::{ALL, LineMap, LineRange, merge_ranges};
+use super::lines::{LineMap, LineRange, merge_ranges};
 use base::object::{FileStamp, Hash, ObjectId};
 
 /// A file that did not change for this many steps has come to rest.
@@ -52,8 +52,6 @@ struct Versions {
     told_in_part: Vec<Hash>,
     /// The version that each tool call made which changed the file.
     made: HashMap<ObjectId, Hash>,
-    /// Lines that the model wrote, each with the version that they came with.
-    wrote: Vec<(Hash, Vec<LineRange>)>,
 }
 
 impl Versions {
@@ -90,7 +88,6 @@ impl FileVersions {
             seen: None,
             told_in_part: Vec::new(),
             made: HashMap::new(),
-            wrote: Vec::new(),
         });
         self.moved.remove(&event.object);
         let changed = known.all.last().is_some_and(|(version, _)| *version != event.version);
@@ -103,13 +100,6 @@ impl FileVersions {
                 known.told = 0;
             }
             known.changed_at = step;
-        }
-        match (event.cause, &event.moved) {
-            (Cause::Written, _) => known.wrote.push((event.version.clone(), vec![ALL])),
-            (Cause::Edited, Some(moved)) => {
-                known.wrote.push((event.version.clone(), moved.written()));
-            }
-            _ => {}
         }
         if event.cause.by_model() || event.cause == Cause::Read {
             known.touch();
@@ -157,7 +147,6 @@ impl FileVersions {
                 .chain(&mut versions.seen)
                 .chain(&mut versions.told_in_part)
                 .chain(versions.made.values_mut())
-                .chain(versions.wrote.iter_mut().map(|(version, _)| version))
                 .chain(versions.beside.iter_mut().map(|(version, _)| version))
                 .filter(|version| *version == was)
                 .for_each(|version| *version = now.clone());
@@ -380,36 +369,6 @@ impl FileVersions {
         ranges: &[LineRange],
         later: &Hash,
     ) -> Vec<LineRange> {
-        let in_part = |version: &Hash| {
-            self.by_id.get(object).is_some_and(|known| known.told_in_part.contains(version))
-        };
-        self.lines_later(object, version, ranges, later, in_part)
-    }
-
-    /// The lines of a version whose text the model wrote, or saw in one of the versions of `seen`.
-    pub(super) fn lines_met(
-        &self,
-        file: &ObjectId,
-        seen: impl Iterator<Item = (Hash, Vec<LineRange>)>,
-        version: &Hash,
-    ) -> Vec<LineRange> {
-        let wrote = self.by_id.get(file).into_iter().flat_map(|known| known.wrote.iter().cloned());
-        let lines = seen.chain(wrote);
-        let kept = lines
-            .flat_map(|(met, ranges)| self.lines_later(file, &met, &ranges, version, |_| true));
-        merge_ranges(&kept.collect::<Vec<_>>())
-    }
-
-    /// Where lines of a version are in the same or a later one: of the versions in between for which
-    /// `only_unchanged` says so, those that did not change.
-    fn lines_later(
-        &self,
-        object: &ObjectId,
-        version: &Hash,
-        ranges: &[LineRange],
-        later: &Hash,
-        only_unchanged: impl Fn(&Hash) -> bool,
-    ) -> Vec<LineRange> {
         if version == later {
             return ranges.to_vec();
         }
@@ -419,10 +378,13 @@ impl FileVersions {
         };
         versions = &versions[..place(versions, later).map_or(0, |place| place + 1)];
         let Some(place) = place(versions, version) else { return Vec::new() };
+        let in_part = |version: &Hash| {
+            self.by_id.get(object).is_some_and(|known| known.told_in_part.contains(version))
+        };
         versions[place + 1..].iter().fold(ranges.to_vec(), |ranges, (version, moved)| {
             let Some(map) = moved else { return Vec::new() };
             let ranges = ranges.into_iter();
-            if only_unchanged(version) {
+            if in_part(version) {
                 return ranges.flat_map(|range| map.unchanged(range)).collect();
             }
             ranges.filter_map(|range| map.map(range)).collect()

@@ -17,9 +17,6 @@ pub struct LineRange {
     pub last: u64,
 }
 
-/// All lines of a text.
-pub(super) const ALL: LineRange = LineRange { first: 1, last: u64::MAX };
-
 impl From<LineRange> for (u64, u64) {
     fn from(range: LineRange) -> Self {
         (range.first, range.last)

@@ -3,9 +3,8 @@
 
 use super::LiveSession;
 use crate::model_tools::OURS;
-use crate::tools::MetVersion;
 use base::error::{Error, Result};
-use base::object::{ObjectId, Reading};
+use base::object::{Hash, ObjectId, Reading};
 use session::Event;
 
 impl LiveSession {
@@ -81,11 +80,11 @@ impl LiveSession {
 
     /// The object of a name among those that the session itself met, and the versions of it that it
     /// met, oldest first: for readers who may see nothing else of the store. A file counts only if
-    /// the model saw text of it, and of its versions the lines that it saw.
+    /// the model saw text of it.
     ///
     /// # Errors
     /// Errors of names.
-    pub fn met(&mut self, name: &str) -> Result<(ObjectId, Vec<MetVersion>)> {
+    pub fn met(&mut self, name: &str) -> Result<(ObjectId, Vec<Hash>)> {
         let _bounded = self.bounded();
         self.reload_if_in_doubt()?;
         self.tools().met(name)

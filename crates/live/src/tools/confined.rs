@@ -2,23 +2,10 @@
 //! files only if the model saw text of them. Everything else in the store is somebody else's, and a
 //! file that was merely named is the host's to show.
 
-use serde::Serialize;
-
 use super::Tools;
 use base::error::{Error, Result};
 use base::object::{Hash, Name, ObjectId, VersionSelector};
-use session::{LineRange, Subject};
-
-/// A version of an object that a session met.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct MetVersion {
-    /// Its `content_hash`.
-    pub content_hash: Hash,
-    /// The lines of it that the model wrote, or that results showed it since the list began;
-    /// `None` for all, as for anything but a file.
-    pub lines: Option<Vec<LineRange>>,
-}
+use session::Subject;
 
 impl Tools<'_> {
     /// The object of a name: by handle, ID, path, prefix of its ID, or turns. Nicknames are
@@ -73,15 +60,9 @@ impl Tools<'_> {
 
     /// The object of a name and the versions of it that the session met, oldest first, whether the
     /// session is confined or not.
-    pub(crate) fn met(&self, name: &str) -> Result<(ObjectId, Vec<MetVersion>)> {
+    pub(crate) fn met(&self, name: &str) -> Result<(ObjectId, Vec<Hash>)> {
         let object = self.find_met(&self.named(name)?.name)?;
-        let state = self.journal.state();
-        let is_file = matches!(state.subject(&object), Some(Subject::File { .. }));
-        let versions = self.versions_met(&object).into_iter().map(|content_hash| {
-            let lines = is_file.then(|| state.lines_met(&object, &content_hash));
-            MetVersion { content_hash, lines }
-        });
-        let versions = versions.collect();
+        let versions = self.versions_met(&object);
         Ok((object, versions))
     }
 

@@ -80,42 +80,7 @@ fn a_confined_session_only_has_versions_that_it_met() {
     let (id, versions) = host.live.met("f1").unwrap();
     let all = host.store.history(&id).unwrap();
     assert_eq!((versions.len(), all.len()), (1, 2));
-    assert_eq!(versions[0].content_hash, all[0].content_hash);
-}
-
-#[test]
-fn of_a_file_others_see_the_lines_that_the_model_saw_or_wrote() {
-    let (mut host, confined, _) = beside("group");
-    host.live = confined;
-    host.restart_list();
-    let lines: Vec<_> = (1..=30).map(|n| format!("line {n} of the plan\n")).collect();
-    host.write_file("plan.md", &lines.concat());
-    host.user("look");
-    host.read("plan.md", Some(10), Some(3));
-    host.send();
-    let seen = |host: &mut Host, name: &str| {
-        let (_, versions) = host.live.met(name).unwrap();
-        let lines = versions.last().unwrap().lines.clone().unwrap();
-        lines.into_iter().map(|range| (range.first, range.last)).collect::<Vec<_>>()
-    };
-    assert_eq!(seen(&mut host, "plan.md"), [(10, 12)]);
-    // Somebody else puts a line above, and one among those that it saw.
-    let mut changed = lines.clone();
-    changed.insert(10, SECRET.to_owned() + "\n");
-    changed.insert(0, SECRET.to_owned() + "\n");
-    host.write_file("plan.md", &changed.concat());
-    host.user("on");
-    host.send();
-    host.edit("plan.md", "line 20 of", "line twenty of");
-    host.send();
-    assert_eq!(seen(&mut host, "plan.md"), [(11, 11), (13, 14), (22, 22)]);
-    let own = "all\nof\nit\n";
-    host.write_file("new.md", own);
-    host.tool("write", &json!({ "path": "new.md", "content": own }), "Successfully wrote.");
-    host.send();
-    assert_eq!(seen(&mut host, "new.md"), [(1, u64::MAX)]);
-    let output = host.live.met("t1").unwrap().1;
-    assert_eq!(output[0].lines, None);
+    assert_eq!(versions[0], all[0].content_hash);
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! What must stand: how it follows the files, and what of it stands in the window.
 
 use super::Session;
+use super::missed::ALL;
 use super::notes::Note;
 use crate::event::NotedText;
 use crate::excerpt::Piece;
 use crate::held::{Extent, HeldLines, Why};
 use crate::index::Subject;
-use crate::lines::{ALL, LineRange, merge_ranges};
+use crate::lines::{LineRange, merge_ranges};
 use crate::message::{MessageKind, ResultFact};
 use crate::sets::ActiveView;
 use crate::treatment::Treatment;

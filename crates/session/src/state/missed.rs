@@ -5,11 +5,14 @@ use super::Session;
 use crate::chat::ChatMessage;
 use crate::faults::FaultKind;
 use crate::index::Subject;
-use crate::lines::{ALL, LineRange};
+use crate::lines::LineRange;
 use crate::message::{Activation, ResultFact, Shows};
 use crate::showings::Showing;
 use crate::treatment::Treatment;
 use base::object::{Hash, ObjectId};
+
+/// All lines of a text.
+pub(super) const ALL: LineRange = LineRange { first: 1, last: u64::MAX };
 
 /// The version by which lines of an object are compared.
 #[derive(Clone, Copy)]
@@ -49,18 +52,6 @@ impl Session {
             return former.any(|it| self.had_left(object, &it.version, &it.ranges));
         }
         self.had_left(object, entry.subject.version(), &[ALL])
-    }
-
-    /// The lines of a file's version that the model wrote, or that a result showed it since the list
-    /// began.
-    pub fn lines_met(&self, file: &ObjectId, version: &Hash) -> Vec<LineRange> {
-        let shows = |at: &u64| {
-            let shown = self.result(*at).and_then(ResultFact::shown_object);
-            shown.is_some_and(|shown| self.files.current(shown) == file)
-        };
-        let results = (0..self.chat.len()).filter(shows);
-        let seen = results.filter_map(|at| self.showing_as(at, &Treatment::Given));
-        self.files.lines_met(file, seen.map(|it| (it.version, it.ranges)), version)
     }
 
     /// Whether the window holds a message only as a line, or not at all because it was folded.
