@@ -11,7 +11,7 @@ import { line, name as spelt } from "./terminal.js";
 import { age, byteSize, cameWith, counted, cut } from "./words.js";
 
 /**
- * @import { ContextTool, Session, SessionSets, Settings, Store, Version } from "../index.js"
+ * @import { ContextTool, Session, SessionSets, Settings, Store } from "../index.js"
  *
  * @typedef {object} Opened an open session with its store
  * @property {Session} session

@@ -198,6 +198,10 @@ impl<'a> Call<'a> {
     /// another command of the line, that of the last one counts.
     pub fn may_hide_failure(self) -> bool {
         let Some(line) = command_line(self.args) else { return false };
+        // Behind `&&` alone, each command was successful.
+        if !line.contains(['|', ';', '\n']) {
+            return false;
+        }
         let commands: Vec<_> = shell::commands(&line).collect();
         let speaking = commands.iter().filter(|command| !kind::shows_nothing(command)).count();
         let is_last = |command| speaking == 1 && !kind::shows_nothing(command);

@@ -91,14 +91,14 @@ const FAILURE: &[&str] = &[
     r"^\S+\.rb:[0-9]+:in .*\([A-Z]\w*\)$",
     // Of git, package managers, clusters, servers, Valgrind, and what logs call an error.
     r"^CONFLICT \(|^Automatic merge failed|^\s*(both (modified|added|deleted)|(added|deleted) by (us|them)): ",
-    r"^(UU|AA|DD|AU|UA|DU|UD) \S|^E: \S|^e: (file:|/)|^! [A-Z]|^-- [A-Z][A-Z ]+ -{3}",
+    r"^(UU|AA|DD|AU|UA|DU|UD) \S|^E: \S|^e: (file:|/)|^! [A-Z]|^-- [A-Z][A-Z ]+ -{3,} \S+\.elm$",
     r"^//\S+ .*(FAILED|TIMEOUT|NO STATUS)(?-u:\b)",
-    r"(?-u:\b)(CrashLoopBackOff|ImagePullBackOff|ErrImagePull|OOMKilled|CreateContainer\w*Error)(?-u:\b)",
+    r"(?-u:\b)(CrashLoopBackOff|ImagePullBackOff|ErrImagePull|CreateContainer\w*Error)(?-u:\b)|(?-u:\b)OOMKilled(\s|$)",
     r"^==[0-9]+== (Invalid |Mismatched |Conditional jump |Use of uninit|Syscall param |Process terminating |.* definitely lost in )",
     r"^[EF][0-9]{4} [0-9]{2}:[0-9]{2}:|^< HTTP/[0-9.]+ [45][0-9]{2}(?-u:\b)",
-    r"^\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ].{0,40}[^\w=-](ERROR|FATAL|SEVERE|CRITICAL)[^\w=-]",
-    r#"^\{.*"(?i:level|severity|levelname)": ?("(?i:error|fatal|critical|panic)"|[56]0[,}])|(?-u:\b)level=(error|fatal|panic)(?-u:\b)"#,
-    r#"^\{.*("Action":"(build-)?fail"|"Output":" +\S+\.go:[0-9]+: )"#,
+    r"^\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.,+TZ\s\[\]-]{1,40}(ERROR|FATAL|SEVERE|CRITICAL)[^\w=-]",
+    r#"^\{.*"(?i:level|severity|levelname)": ?("(?i:error|fatal|critical|panic)"|[56]0,"time":)|(^|\s)level=(error|fatal|panic)(\s|$)"#,
+    r#"^\{.*"Action":"(build-)?fail""#,
     // How the run failed.
     r"^test result: FAILED|^BUILD FAIL|BUILD FAILURE|^FAILURE: |Build FAILED|^Result: FAIL",
     r"^> Task .* FAILED$|^\* What went wrong:",
@@ -337,7 +337,6 @@ mod tests {
             r#"{"ts":1,"severity":"ERROR","message":"lost the database"}"#,
             r#"time="2024-01-01T12:00:05Z" level=error msg="lost the database""#,
             r#"{"Action":"fail","Package":"p","Test":"TestSub"}"#,
-            r#"{"Action":"output","Package":"p","Output":"    calc_test.go:9: got -1\n"}"#,
         ] {
             let marks = of(line);
             let fails = marks.has(Mark::Failure) || marks.has(Mark::CountsFailures);
@@ -374,6 +373,12 @@ mod tests {
             r#"{"level":30,"time":500,"msg":"ok"}"#,
             r#"{"Action":"pass","Package":"p"}"#,
             "![A picture](a.png)",
+            "> esbuild src/a.ts --bundle --log-level=error",
+            r#"        "OOMKilled": false,"#,
+            r#"{"name":"orc","level":50,"hp":3}"#,
+            r#"{"Action":"output","Package":"p","Output":"    calc_test.go:9: got -1\n"}"#,
+            "-- USERS -----------------",
+            "2024-01-01 12:00:05 INFO found 0 ERROR lines",
             "-- a comment in SQL",
         ] {
             let marks = of(line);

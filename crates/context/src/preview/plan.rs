@@ -36,9 +36,12 @@ static SUMMARIES: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// A line of a search with the number of the line in its file: `a.rs:9:`, and `a.rs-8-` of one around
-/// a match.
-static NUMBERED: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^(\S*[^\s0-9:-]\S*?)[:-][0-9]+[:-]").expect("a tested constant"));
+/// a match. A line of one file begins with its number.
+static NUMBERED: LazyLock<Regex> = LazyLock::new(|| {
+    let line =
+        r"^(?:[0-9]+[:-]|(?<hit>\S*?[^\s0-9:-]\S*?):[0-9]+:|(?<near>\S*[^\s0-9:-]\S*?)-[0-9]+-)";
+    Regex::new(line).expect("a tested constant")
+});
 
 /// Finds any of these words, in any case.
 fn any_of(words: &str) -> Regex {
@@ -241,8 +244,9 @@ impl Plan<'_> {
             .lines
             .iter()
             .map(|line| {
-                let numbered = NUMBERED.captures(line).and_then(|found| found.get(1));
-                let head = numbered.map(|file| file.as_str());
+                let numbered = NUMBERED.captures(line);
+                let named = numbered.and_then(|found| found.name("hit").or(found.name("near")));
+                let head = named.map(|file| file.as_str());
                 let head = head.or_else(|| Some(line.split_once(':')?.0)).unwrap_or(line);
                 let names_a_file = !head.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
                 if names_a_file && head != file && !line.starts_with([' ', '\t']) {

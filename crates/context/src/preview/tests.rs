@@ -122,6 +122,14 @@ fn a_search_result_is_whole_or_shows_every_file() {
     for around in [false, true] {
         search_shows_every_file(around);
     }
+    // A time in a hit is no part of the file's name.
+    let line = |n: usize| format!("app-{}.log:{n}:2024-01-01T12:30:45 boom", n / 30);
+    let text = (0..600).map(line).collect::<Vec<_>>().join("\n");
+    let shown = shown(ToolKind::Search, &text, "", tokens::count(&text) / 5);
+    assert!(
+        (0..20).all(|file| shown.contains(&format!("app-{file}.log:{}:", file * 30))),
+        "{shown}"
+    );
 }
 
 /// `around`: whether lines around the hits are shown, too.

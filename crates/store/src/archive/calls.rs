@@ -27,10 +27,14 @@ impl Merge<'_> {
             return Ok(());
         }
         self.load(&entry.id)?;
-        if self.objects[&entry.id].known.contains(&entry.key) || !self.is_other(at, &entry)? {
+        // All versions of a call go the way of the first, whichever stores they were written in.
+        let told = self.calls.get(&entry.id).cloned().flatten();
+        if self.objects[&entry.id].known.contains(&entry.key)
+            || told.is_none() && !self.is_other(at, &entry)?
+        {
             return Ok(());
         }
-        let id = marked(&entry.id, &mark_of(&entry.origin.store_id));
+        let id = told.unwrap_or_else(|| marked(&entry.id, &mark_of(&entry.origin.store_id)));
         let Envelope { identity_hash, .. } = Envelope::unsourced(id.clone(), ObjectType::Toolcall)?;
         self.load(&id)?;
         self.calls.insert(entry.id.clone(), Some(id.clone()));

@@ -186,9 +186,14 @@ fn an_exit_code_of_another_command_may_hide_a_failure() {
     ] {
         assert!(hides(line), "{line}");
     }
-    for line in
-        ["cargo test", "cd /p && npm test", "X=1 make", "grep -rn error src | head", "ls | wc -l"]
-    {
+    for line in [
+        "cargo test",
+        "cd /p && npm test",
+        "npm test && echo ok",
+        "X=1 make",
+        "grep -rn error src | head",
+        "ls | wc -l",
+    ] {
         assert!(!hides(line), "{line}");
     }
 }
