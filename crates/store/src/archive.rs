@@ -220,7 +220,7 @@ pub struct PartedSession {
 pub struct LeftOut {
     /// The object.
     pub id: ObjectId,
-    /// Path of a file.
+    /// Path of a file, if it is among the first 50 of an import.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Stable lower-snake word: `forgotten`, `other_object`, `unknown_type`, `redacted_here`,

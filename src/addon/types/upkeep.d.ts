@@ -251,7 +251,7 @@ export interface ImportedArchive {
 export interface LeftOutOfImport {
   /** ID of the object. */
   id: string;
-  /** Path of a file. */
+  /** Path of a file, if it is among the first 50. */
   path?: string;
   /** The reason. */
   reason:

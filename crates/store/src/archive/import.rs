@@ -20,6 +20,9 @@ const MAX_CONFLICTS: u32 = 1_000;
 /// Objects whose latest version is corrected in one step, after the last chunk.
 const SETTLED_AT_ONCE: usize = 256;
 
+/// Objects left out whose path is looked up, as many as the command line shows.
+const MAX_PATHS: usize = 50;
+
 impl Store {
     /// Imports the versions that the store lacks. Nothing is written before the whole archive is
     /// checked. Chunks of whole transactions are then written, each atomically; an interrupted
@@ -131,8 +134,12 @@ impl<'a> Import<'a> {
         self.give_nicknames()?;
         self.report.objects = self.objects.len() as u64;
         let mut left_out = Vec::new();
-        for ((id, refusal), versions) in std::mem::take(&mut self.refused) {
-            let (path, (reason, detail)) = (self.path_of(&id), refusal.words());
+        for (at, ((id, refusal), versions)) in
+            std::mem::take(&mut self.refused).into_iter().enumerate()
+        {
+            // A path costs the reading of a version.
+            let path = if at < MAX_PATHS { self.path_of(&id) } else { None };
+            let (reason, detail) = refusal.words();
             left_out.push(LeftOut { id, path, reason, detail: detail.to_owned(), versions });
         }
         self.report.left_out.splice(0..0, left_out);
