@@ -123,7 +123,8 @@ describe("with the token", () => {
   });
 
   test("a reader who takes nothing is let go", async () => {
-    const server = await served({ idleMs: 10 });
+    // Long enough to connect in, on a busy machine too.
+    const server = await served({ idleMs: 2_000 });
     const socket = server.open();
     socket.pause().write(server.asking("api/content?name=a&tx=1", ""));
     await once(socket, "connect");
