@@ -22,10 +22,11 @@ const HASH_DIGITS: usize = 64;
 impl Merge<'_> {
     /// Gives a version another ID if the store has another call under its own.
     pub(super) fn tell_apart(&mut self, at: usize) -> Result<()> {
-        let entry = self.incoming.arrivals().entries[at].clone();
+        let entry = &self.incoming.arrivals().entries[at];
         if entry.kind != Some(ObjectType::Toolcall) {
             return Ok(());
         }
+        let entry = entry.clone();
         self.load(&entry.id)?;
         // All versions of a call go the way of the first, whichever stores they were written in.
         let told = self.calls.get(&entry.id).cloned().flatten();
