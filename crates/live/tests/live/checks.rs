@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 
 use base::object::{AsOf, Hash, ObjectId};
 use config::Layout;
-use context::tokens;
 use live::{
     CallInfo, HostList, Inspected, LiveSession, Notice, Wanted, inspect_calls, replay_call,
 };
@@ -579,10 +578,18 @@ impl World {
         }
     }
 
-    /// The tokens of the IDs of all objects, by handle.
-    pub(crate) fn id_tokens(&self) -> Vec<(String, u64)> {
+    /// Handle and ID of all objects.
+    pub(crate) fn objects(&self) -> Vec<(String, String)> {
         let entries = self.host.live.state().index().entries.iter();
-        entries.map(|entry| (entry.handle.to_string(), tokens::count(entry.id.as_str()))).collect()
+        entries.map(|entry| (entry.handle.to_string(), entry.id.to_string())).collect()
+    }
+
+    /// Handle and path of all files.
+    pub(crate) fn files(&self) -> Vec<(String, String)> {
+        let entries = self.host.live.state().index().entries.iter();
+        let files = entries.filter(|entry| matches!(entry.subject, Subject::File { .. }));
+        let place = |entry: &IndexEntry| entry.subject.agent_path().to_owned();
+        files.map(|entry| (entry.handle.to_string(), place(entry))).collect()
     }
 
     /// The request without what differs between runs: IDs of toolcalls, which may be random, and

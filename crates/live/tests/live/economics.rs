@@ -6,8 +6,9 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use config::{PriceSetting, PriceTable, Prices, Settings};
+use config::{Layout, PriceSetting, PriceTable, Prices, Settings};
 
+use crate::restarts::restarts_change_nothing;
 use crate::script::{Op, World, script};
 use testing::cases::config;
 
@@ -43,11 +44,9 @@ fn run(folder: &Path, prices: &Prices, script: &[Op], restarts: bool) -> World {
 /// Plays a script, with its restarts and without them: the requests are the same.
 fn holds(prices: &Prices, script: &[Op]) {
     let folder = tempfile::tempdir().unwrap();
-    let restarted = run(folder.path(), prices, script, true).requests;
-    if script.iter().any(|op| matches!(op, Op::Restart | Op::Crash | Op::Beside)) {
-        let plain = run(folder.path(), prices, script, false).requests;
-        assert!(restarted == plain, "a restart changes a request");
-    }
+    restarts_change_nothing(Layout::Log, script, |restarts| {
+        run(folder.path(), prices, script, restarts)
+    });
 }
 
 proptest! {

@@ -54,6 +54,7 @@ mod pools_layout;
 mod properties;
 mod recorded_runs;
 mod replayed;
+mod restarts;
 mod running_turns;
 mod script;
 mod script_files;

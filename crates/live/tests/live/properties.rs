@@ -8,9 +8,9 @@ use std::path::Path;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use serde_json::Value;
 
 use crate::host::uncached;
+use crate::restarts::{assert_same, restarts_change_nothing};
 use crate::script::{Op, World, script};
 use crate::shapes::SHAPES;
 use config::{Layout, Settings};
@@ -43,49 +43,9 @@ fn world(folder: &Path, layout: Layout, window: u64, restarts: bool) -> World {
 
 fn holds(layout: Layout, window: u64, script: &[Op]) {
     let folder = tempfile::tempdir().unwrap();
-    let played = |restarts: bool| {
-        let world = run(folder.path(), layout, window, script, restarts);
-        (world.id_tokens(), world.requests)
-    };
-    let restarted = played(true);
-    if script.iter().any(|op| matches!(op, Op::Restart | Op::Crash | Op::Beside)) {
-        assert_restarts_change_nothing(layout, script, &restarted, &played(false));
-    }
-}
-
-/// What a play's IDs take in the pool, and its requests.
-type Played = (Vec<(String, u64)>, Vec<Vec<Value>>);
-
-fn assert_restarts_change_nothing(
-    layout: Layout,
-    script: &[Op],
-    restarted: &Played,
-    plain: &Played,
-) {
-    let handles = |played: &Played| -> Vec<String> {
-        played.0.iter().map(|(handle, _)| handle.clone()).collect()
-    };
-    let has_split = script.iter().any(|op| matches!(op, Op::Beside));
-    let is_comparable = match layout {
-        // If another call already has an ID, the new one is made from the call and the session, and
-        // its tokens count in the pool's budget.
-        Layout::Pools => restarted.0 == plain.0,
-        // A session that split off has segments of its own, where the other changed a message.
-        Layout::Log => !has_split || handles(restarted) == handles(plain),
-    };
-    if is_comparable {
-        assert_same(&restarted.1, &plain.1, "a restart");
-    }
-}
-
-fn assert_same(one: &[Vec<Value>], other: &[Vec<Value>], what: &str) {
-    for (number, (one, other)) in one.iter().zip(other).enumerate() {
-        for (one, other) in one.iter().zip(other) {
-            assert_eq!(one, other, "{what} changes request {number}");
-        }
-        assert_eq!(one.len(), other.len(), "{what} changes request {number}");
-    }
-    assert_eq!(one.len(), other.len(), "{what} changes how many requests there are");
+    restarts_change_nothing(layout, script, |restarts| {
+        run(folder.path(), layout, window, script, restarts)
+    });
 }
 
 /// Plays a script as fast as the machine can, and once more with time between a change of a file
@@ -103,15 +63,14 @@ fn holds_at_any_speed(layout: Layout, script: &[Op]) {
 /// whether tools may answer with them.
 fn holds_in_any_shape(layout: Layout, window: u64, images: bool, script: &[Op]) {
     let folder = tempfile::tempdir().unwrap();
-    let [restarted, plain] = [true, false].map(|restarts| {
+    restarts_change_nothing(layout, script, |restarts| {
         let mut world = world(folder.path(), layout, window, restarts);
         world.host.images = images;
         world.host.crash();
         world.shapes = SHAPES;
         world.run(script);
-        (world.id_tokens(), world.requests)
+        world
     });
-    assert_restarts_change_nothing(layout, script, &restarted, &plain);
 }
 
 /// Plays a script in a session whose files are tracked.

@@ -279,6 +279,8 @@ pub(crate) struct World {
     /// or would have been.
     answers: usize,
     is_anew: bool,
+    /// Whether a crash took what was known of a failed call, which is in no bill then.
+    pub(crate) lost_failure: bool,
     /// Whether the files that the model saw are tracked.
     tracks: bool,
     /// Number of shapes in which results come, one after another; with 1, in one text block.
@@ -319,6 +321,7 @@ impl World {
             restarts,
             answers: 0,
             is_anew: false,
+            lost_failure: false,
             tracks: false,
             shapes: 1,
             waits: false,
@@ -439,6 +442,7 @@ impl World {
                 self.check_files_anew();
             }
             Op::Crash if self.restarts => {
+                self.lost_failure |= !self.failed.is_empty();
                 self.failed.clear();
                 self.host.crash();
                 self.track_anew();
