@@ -1,11 +1,14 @@
 // The log file: levels, rotation, and what may stand in it.
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { chownSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect, test, vi } from "vitest";
 import { withoutSecrets } from "../index.js";
 import { openLog } from "../lib/log.js";
-import { temporaryFolder } from "./e2e/support.ts";
+import { pinnedNode, root } from "../scripts/setup.js";
+import { cloneIsPublic, missing, temporaryFolder } from "./e2e/support.ts";
 
 const lines = (file: string) => readFileSync(file, "utf8").trimEnd().split("\n");
 
@@ -43,6 +46,24 @@ test("neither secrets nor the name of the home folder stand in it", async () => 
   expect(line).toMatch(/ error ~\/project: remote refused \[redacted:[\w-]+\]$/);
   expect(line).not.toContain(key);
 });
+
+test.skipIf(process.getuid?.() !== 0 || missing("setpriv") || !cloneIsPublic())(
+  "is written without a home folder",
+  () => {
+    const folder = temporaryFolder();
+    const stranger = 54_321;
+    chownSync(folder, stranger, stranger);
+    const { HOME: _, PI_CODING_AGENT_DIR: __, ...env } = process.env;
+    const module = (name: string) => JSON.stringify(pathToFileURL(join(root, "lib", name)).href);
+    const code = `import { openLog } from ${module("log.js")}; import { piAgentDir } from ${module("places.js")};
+    await openLog(${JSON.stringify(folder)}).write("error", "text"); piAgentDir();`;
+    const node = [pinnedNode(), "--input-type=module", "--eval", code];
+    const user = [`--reuid=${stranger}`, `--regid=${stranger}`, "--clear-groups"];
+    const { stderr } = spawnSync("setpriv", [...user, ...node], { env, encoding: "utf8" });
+    expect(stderr).toContain("there is no home folder: `HOME` is not set");
+    expect(lines(join(folder, "palimpsest.log"))).toEqual([expect.stringMatching(/ error text$/)]);
+  },
+);
 
 test("a long log is put aside, and the last two are kept", async () => {
   const folder = temporaryFolder();

@@ -2,8 +2,8 @@
 // rejects. Must not decide what is worth logging.
 import { constants } from "node:fs";
 import { mkdir, open, rename, stat } from "node:fs/promises";
-import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { homeFolder } from "./places.js";
 
 /**
  * @typedef {"error" | "info" | "debug"} Level what is written: `error` failures, `info` also what a session begins with and what was
@@ -61,7 +61,7 @@ export function openLog(
 
 /** As it may stand in a report: without the name of the user that the home folder has. @param {string} text */
 function forReports(text) {
-  const home = homedir();
+  const home = homeFolder();
   return home.length > 1 ? text.replaceAll(home, "~") : text;
 }
 

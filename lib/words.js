@@ -1,8 +1,8 @@
 // Times, sizes and counted things as a person reads them, texts as a terminal may be given them, and what an answer brought in one line.
 // Decides nothing.
-import { homedir } from "node:os";
 import { join, sep } from "node:path";
 import { shortCount } from "./figures.js";
+import { homeFolder } from "./places.js";
 import { harmless, line } from "./terminal.js";
 
 /** Characters of what came that a line shows. */
@@ -62,8 +62,8 @@ export function plainLines(text) {
 }
 
 /** A path with `~` for the user's folder. @param {string} path */
-export function shortPath(path, home = homedir()) {
-  return path.startsWith(join(home, sep)) ? join("~", path.slice(home.length)) : path;
+export function shortPath(path, home = homeFolder()) {
+  return home !== "" && path.startsWith(join(home, sep)) ? join("~", path.slice(home.length)) : path;
 }
 
 /**
