@@ -1,6 +1,6 @@
 // The commands that look after a store, as processes of their own: export, import, forget, gc, doctor.
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
@@ -227,6 +227,16 @@ describe("backup", () => {
 describe("doctor", () => {
   test("says that nothing is wrong, and what it checked", () => {
     const at = withTwoVersions();
+  test("does not call a machine well whose store is gone", () => {
+    const at = withTwoVersions();
+    rmSync(at.store);
+    expect(at.failure("doctor")).toMatchObject({ status: 1, code: "STORE_UNAVAILABLE" });
+    rmSync(`${at.store}-ack`);
+    expect(at.run("doctor")).toMatchObject({ status: 0 });
+    symlinkSync(join(at.folder, "nowhere"), at.store);
+    expect(at.failure("doctor")).toMatchObject({ status: 1 });
+  });
+
     const { status, stdout } = at.run("doctor");
     expect(status).toBe(0);
     expect(stdout).toMatch(/^versions +2$/m);

@@ -1,5 +1,5 @@
 // `palimpsest doctor`: checks a store and the installation; with --set-aside, renames a damaged store.
-import { existsSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { plural } from "../../lib/describe.js";
 import { piAgentDir } from "../../lib/places.js";
@@ -83,11 +83,16 @@ export const doctor = {
 async function checked(given, openclawStore) {
   const { doctor: check } = await import("../../index.js");
   const own = await storePath(given);
-  const path = existsSync(own) || openclawStore === null || !existsSync(openclawStore) ? own : openclawStore;
+  const path = wasMade(own) || openclawStore === null || !wasMade(openclawStore) ? own : openclawStore;
   const isNamed = given.store !== undefined || Boolean(process.env.PALIMPSEST_STORE);
   const look = () =>
     withProgress("checking", (report) => check(path, given.values.deep === true, progressText(report, "checking")));
-  return isNamed || existsSync(path) ? look() : null;
+  return isNamed || wasMade(path) ? look() : null;
+}
+
+/** Whether there is a store, or was one, as the number of its last write beside it says; or a link, wherever it leads. @param {string} path */
+function wasMade(path) {
+  return [path, `${path}-ack`].some((file) => lstatSync(file, { throwIfNoEntry: false }) !== undefined);
 }
 
 /** @type {Awaited<ReturnType<typeof lookAtSharing>>} */
