@@ -98,6 +98,13 @@ test.each<[string, string, (at: Desk & { agent: string }) => void]>([
     },
   ],
   [
+    "a file that a setting names and that is not there",
+    "settings: the setting `hazards` names `.*agent/nowhere\\.json`, which is not there",
+    (at) => {
+      writeFileSync(join(at.agent, "palimpsest.json"), JSON.stringify({ hazards: "nowhere.json" }));
+    },
+  ],
+  [
     "settings of Pi that it cannot read",
     "pi: Pi's settings `.*settings\\.json` cannot be read as JSON",
     (at) => {

@@ -179,7 +179,15 @@ async function enabledBySettings({ loadSettings, settingProblems }, agentDir, fi
       const advice = "what is wrong is ignored; docs/settings.md lists all settings";
       findings.push({ kind: "settings", problem, advice });
     }
-    return (await loadSettings({ ...places, needed: [] })).enabled ?? true;
+    const settings = await loadSettings({ ...places, needed: [] });
+    for (const key of /** @type {const} */ (["hazards", "xtdbTokenFile", "xtdbCaFile"])) {
+      const file = settings[key];
+      if (typeof file === "string" && !existsSync(file)) {
+        const problem = `the setting \`${key}\` names \`${file}\`, which is not there`;
+        findings.push({ kind: "settings", problem, advice: "mend the path, or leave the setting out" });
+      }
+    }
+    return settings.enabled ?? true;
   } catch (error) {
     const { message, hint } = /** @type {Error & { hint?: string }} */ (error);
     findings.push({ kind: "settings", problem: message, advice: hint ?? "docs/settings.md lists all settings" });
