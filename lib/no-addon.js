@@ -36,8 +36,8 @@ function explained(error, { folder, optionalDependencies = {} }) {
   const build = `run \`npm install\` and \`npm run build\` in \`${folder}\``;
   const machine = `${process.platform} ${process.arch}`;
   const wanted = `palimpsest-${platform()}`;
-  if (isOlder(process.versions.node, oldestNode)) {
-    // npm leaves the platform's package out there, without a word.
+  if (!isClone && isOlder(process.versions.node, oldestNode)) {
+    // npm leaves the platform's package out there, without a word. A clone's own binary loads.
     return {
       message: `Node ${process.versions.node} is too old: palimpsest needs Node ${oldestNode} or later`,
       hint: "install a newer Node, then palimpsest again",
