@@ -39,14 +39,15 @@ export function untrustedText(found, how) {
 export function trustedText({ path: real, standing, counts, files }) {
   const path = name(real);
   const what = files.length === 0 ? "its memory and settings" : named(/** @type {ProjectTrust} */ ({ files }));
+  const verb = files.length === 1 ? "is" : "are";
   if (standing === "denied") {
     return `\`${path}\` is not trusted: ${what} are not used. \`palimpsest trust\` changes that.`;
   }
   if (standing === "trusted") {
-    return `\`${path}\` is trusted: ${what} are used there, and what it gets later too, for as long as it is the same repository of the same owner.`;
+    return `\`${path}\` is trusted: ${what} ${verb} used there, and what it gets later too, for as long as it is the same repository of the same owner.`;
   }
   if (!counts) {
-    return `\`${path}\` is no longer trusted: ${what} are not used until you trust them again.`;
+    return `\`${path}\` is no longer trusted: ${what} ${verb} not used until you trust it again.`;
   }
   return files.length === 0
     ? `\`${path}\` brings no memory and no settings: there is nothing to trust.`
