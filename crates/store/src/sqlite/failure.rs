@@ -63,6 +63,12 @@ impl Failure {
             if error.sqlite_error_code() == Some(ErrorCode::ReadOnly))
     }
 
+    /// Whether the log's shared memory found no room on the disk: then no other process has it.
+    pub(super) fn is_without_shared_memory(&self) -> bool {
+        matches!(self, Self::Sqlite(error)
+            if error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_SHMSIZE))
+    }
+
     /// Whether it was broken off from here.
     pub(super) fn is_interrupted(&self) -> bool {
         matches!(self, Self::Sqlite(error)
@@ -83,6 +89,8 @@ impl Failure {
 
     /// Turns it into the crate's error.
     pub(super) fn at(self, path: &Path) -> Error {
+        // The one full disk that SQLite reports as an I/O error.
+        let is_full = self.is_without_shared_memory();
         let path = path.to_owned();
         let error = match self {
             Self::Final(error) => return error,
@@ -93,12 +101,9 @@ impl Failure {
         if error.sqlite_error().is_none() {
             return Error::StoreCorrupt { path, source: error.into() };
         }
-        // Shared memory that cannot grow is the one full disk that SQLite reports as an I/O error.
-        let extended = error.sqlite_error().map(|inner| inner.extended_code);
-        let full = extended == Some(ffi::SQLITE_IOERR_SHMSIZE);
         let problem = match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => return Error::NoSpace { path },
-            _ if full => return Error::NoSpace { path },
+            _ if is_full => return Error::NoSpace { path },
             Some(ErrorCode::ReadOnly) => return Error::ReadOnly { path },
             Some(ErrorCode::NotADatabase) => {
                 return Error::NotAStore { path, source: error.into() };

@@ -199,6 +199,11 @@ pub(super) fn viewers(path: &Path) -> Result<Viewed> {
     check_private(&real)?;
     let path = real.as_path();
     let viewed = failure::while_busy(|| match view(path, How::Read) {
+        // Nobody else has the store then, and whoever opens it once there is room finds no reader:
+        // what is read meanwhile is checked by its hashes.
+        Err(failure) if failure.is_without_shared_memory() && !has_log(path) => {
+            view(path, How::ReadAlone)
+        }
         Err(failure)
             if (failure.is_cannot_open() || failure.is_read_only())
                 && folder_is_read_only(path) =>
@@ -241,8 +246,8 @@ fn has_log(path: &Path) -> bool {
 enum How {
     Write,
     Read,
-    /// Only for a file that no process can write: without locks, and without the log's shared
-    /// memory beside it.
+    /// Only for a file that no process can write, for now: without locks, and without the log's
+    /// shared memory beside it.
     ReadAlone,
 }
 

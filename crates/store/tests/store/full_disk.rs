@@ -136,6 +136,14 @@ fn small_disk(folder: &Path, free: usize) {
         Err(error) => is_full(&error),
     }
     let _ = store.close();
+    // Reading, and copying to where there is room, need none.
+    let elsewhere = tempfile::tempdir_in(folder.join("../..")).unwrap();
+    let copy = elsewhere.path().join("copy.sqlite");
+    let viewed = Store::open_read_only(path.to_str().unwrap()).unwrap();
+    verify(&viewed, acknowledged);
+    viewed.backup(&copy).unwrap();
+    drop(viewed);
+    verify(&open(&copy).unwrap(), acknowledged);
     match open(&path) {
         Ok(again) => verify(&again, acknowledged),
         Err(error) => is_full(&error),
