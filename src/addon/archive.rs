@@ -111,7 +111,7 @@ impl Maintenance {
     /// Copies the whole store into a file that only its user may read, as it is at one moment, and checks the copy before it is put in
     /// its place. Sessions may go on meanwhile. Put in the place of a store, it goes on from there.
     ///
-    /// Rejects with `INVALID_ARGUMENT`, `NOT_PRIVATE`, `FILE`, `NO_SPACE`, `CLOSED`, and with `STORE_CORRUPT` if the store is damaged.
+    /// Rejects with `INVALID_ARGUMENT`, `NOT_PRIVATE`, `FILE`, `CLOSED`, and with `STORE_CORRUPT` if the store is damaged.
     #[napi(ts_args_type = "path: string", ts_return_type = "Promise<Backup>")]
     pub fn backup(&self, path: Given<String>) -> Promised<Answer> {
         self.answer(move |Self { core, .. }| core.backup(Path::new(&path.named("path")?)))

@@ -1,6 +1,7 @@
 //! A copy of a store's file as it was at one moment, while sessions go on. Must not know what the
 //! file holds.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use serde::Serialize;
@@ -31,14 +32,21 @@ impl Store {
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for what is not a place for a file, such as standard output; `NOT_PRIVATE`,
-    /// `FILE`, also for a store that is in use, such as this one; `NO_SPACE`; `STORE_CORRUPT` if the store, and so the copy, is
+    /// `FILE`, also for a full disk and for a store that is in use, such as this one; `STORE_CORRUPT` if the store, and so the copy, is
     /// damaged anywhere; what stood in its place stays then.
     pub fn backup(&self, path: &Path) -> Result<Backup> {
         let upkeep = self.upkeep("`backup`")?;
         let output = Output::create_database(path)?;
         let beside = output.path_beside();
         let beside = beside.ok_or_else(|| Error::argument("path", "must be the name of a file"))?;
-        upkeep.backup(&beside)?;
+        // The store is only read: what is full is the disk of the copy.
+        upkeep.backup(&beside).map_err(|error| match error {
+            Error::NoSpace { .. } => {
+                let source = ErrorKind::StorageFull.into();
+                Error::File { act: "write", path: path.to_owned(), source }
+            }
+            error => error,
+        })?;
         let report = doctor::check_copy(&beside)?;
         if let Some(damage) = report.findings.iter().find(|found| found.kind.is_damage()) {
             let (path, source) = (self.path().into(), damage.problem.as_str().into());

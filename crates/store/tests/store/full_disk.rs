@@ -142,6 +142,9 @@ fn small_disk(folder: &Path, free: usize) {
     let viewed = Store::open_read_only(path.to_str().unwrap()).unwrap();
     verify(&viewed, acknowledged);
     viewed.backup(&copy).unwrap();
+    let is_named = |error: &Error| error.to_string().contains("full.sqlite");
+    let full = viewed.backup(&folder.join("full.sqlite")).unwrap_err();
+    assert!(full.code() == "FILE" && is_named(&full), "{}", full.report());
     drop(viewed);
     verify(&open(&copy).unwrap(), acknowledged);
     match open(&path) {
