@@ -105,6 +105,14 @@ test.each<[string, string, (at: Desk & { agent: string }) => void]>([
     },
   ],
   [
+    "answers about projects that cannot be read",
+    "settings: cannot read `.*trust\\.json`: it is damaged",
+    (at) => {
+      at.run("trust");
+      writeFileSync(join(at.agent, "palimpsest", "trust.json"), "{");
+    },
+  ],
+  [
     "settings of Pi that it cannot read",
     "pi: Pi's settings `.*settings\\.json` cannot be read as JSON",
     (at) => {

@@ -1,6 +1,6 @@
 // `palimpsest memory`: memory outside of a session, on real folders. The words are those of `/memory`.
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import type { MemoryOverview, RecallAnswer } from "../index.js";
 import { desk, withSession } from "./command.ts";
@@ -35,6 +35,16 @@ test("the overview lists folders, files, sizes and problems", () => {
     /^trust {5}you have not said that you trust this project: `palimpsest memory trust`$/m,
   );
   expect(at.json<MemoryOverview>("memory").scopes.map(({ scope }) => scope)).toEqual(["global", "project", "local"]);
+});
+
+test("answers that cannot be read are named where memory is shown", () => {
+  const at = desk();
+  at.write(".pi/memory/MEMORY.md", "- Never push to main\n");
+  expect(at.run("trust").stdout).toContain(" is trusted: .pi/memory/MEMORY.md is used there, ");
+  writeFileSync(join(dirname(at.store), "trust.json"), "{");
+  const { status, stdout, stderr } = at.run("memory");
+  expect({ status, stderr }).toEqual({ status: 0, stderr: expect.stringContaining("trust.json`: it is damaged") });
+  expect(stdout).toContain("MEMORY.md");
 });
 
 test("own memory is said to be used after trust is taken back", () => {

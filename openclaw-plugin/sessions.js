@@ -284,10 +284,12 @@ export class Sessions {
 
   /** What the owner is told of a workspace whose memory is not used; null if there is nothing. @param {string} project */
   async #untrusted(project) {
-    const found = await addon.projectTrust({ agentDir: piAgentDir(), project }).catch(() => undefined);
-    return found === undefined || found.counts || found.standing === "denied"
-      ? null
-      : untrustedText(found, "`/palimpsest memory trust`, or");
+    const what = "memory and settings of a workspace are not used: whether you trust it cannot be read";
+    return this.#failures.guarded(what, /** @type {string | null} */ (null), async () => {
+      const found = await addon.projectTrust({ agentDir: piAgentDir(), project });
+      const isDecided = found.counts || found.standing === "denied";
+      return isDecided ? null : untrustedText(found, "`/palimpsest memory trust`, or");
+    });
   }
 
   /**

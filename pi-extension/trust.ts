@@ -53,6 +53,9 @@ export async function askTrust(agentDir: string, ctx: ExtensionContext, failures
       failures.notice(trustedText(await trustProject(places, answer === answers.yes)));
     }
   } catch (error) {
-    await failures.log("it could not be told whether the project is trusted", error);
+    await failures.report(
+      "memory and settings of the project are not used: whether you trust it cannot be read",
+      error,
+    );
   }
 }

@@ -102,6 +102,16 @@ test("a trusted clone counts, but no file outside it", async () => {
   await store.close();
 });
 
+test("a person is told that their answers cannot be read", async () => {
+  const { model, sandbox } = await start(() => ({ text: "ok" }));
+  clone(sandbox, { ".pi/memory/MEMORY.md": memory[".pi/memory/MEMORY.md"] });
+  writeFileSync(join(sandbox.agentDir, "palimpsest", "trust.json"), "{");
+  const { code, stderr } = await runPi(sandbox, ["-e", extension, "-p", "go"]);
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/^Palimpsest: memory and settings of the project are not used: .* it is damaged.*\n$/);
+  expect(promptOf(model.requests[0] as never)).not.toContain("CLONEWORD");
+});
+
 test("`--trust-memory` counts for its run alone", async () => {
   const { model, sandbox } = await start(() => ({ text: "ok" }), { trusted: false });
   clone(sandbox, { ".pi/memory/MEMORY.md": memory[".pi/memory/MEMORY.md"] });

@@ -1,5 +1,6 @@
 // `palimpsest memory`: memory that survives sessions, outside of one. What it does and says is that of `/memory`.
 import { resolve } from "node:path";
+import { describe } from "../../lib/failures.js";
 import { isIncomplete, memoryParts, runPart } from "../../lib/memory-command.js";
 import { piAgentDir } from "../../lib/places.js";
 import { shellWord } from "../../lib/program.js";
@@ -69,8 +70,10 @@ export const memory = {
     // What is named acts on the folder that was looked at.
     const command = ["palimpsest memory", ...(folder === undefined ? [] : ["--folder", shellWord(folder)])].join(" ");
     const say = (/** @type {boolean | null} */ trusted) => trustProject(places, trusted);
-    const found = await projectTrust(places).catch(() => undefined);
-    if (found !== undefined && !found.counts && name !== "trust") {
+    const unknown = async (/** @type {unknown} */ error) =>
+      void (await writeError(`palimpsest: ${oneLine(describe(error))}\n`));
+    const found = name === "trust" ? undefined : await projectTrust(places).catch(unknown);
+    if (found && !found.counts) {
       await writeError(`palimpsest: ${oneLine(untrustedText(found, "run"))}\n`);
     }
     const run = (/** @type {import("../../index.js").Store | undefined} */ store) =>

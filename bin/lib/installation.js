@@ -55,6 +55,10 @@ export async function lookAtInstallation() {
   const pi = piVersion(findings);
   findings.push(...piFindings(pi, loadedFrom), ...nameFindings(agentDir));
   const enabled = addon === undefined ? null : await enabledBySettings(addon, agentDir, findings);
+  await addon?.trustedProjects(agentDir).catch((/** @type {Error & { hint?: string }} */ { message, hint }) => {
+    const advice = hint ?? "mend the file, or move it away: then you are asked again";
+    findings.push({ kind: "settings", problem: message, advice });
+  });
   const log = openLog(join(agentDir, "palimpsest"));
   if (log.wrongLevel !== undefined) {
     findings.push({ kind: "log", problem: log.wrongLevel, advice: `set or unset \`${levelVariable}\`` });

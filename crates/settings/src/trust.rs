@@ -17,8 +17,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub use self::brought::{Brought, FACTS_FILE};
-use self::repository::Identity;
-pub use self::repository::{Main, checked_out, held_by_git, is_written_here, main_of};
+pub use self::repository::{Identity, Main, checked_out, held_by_git, is_written_here, main_of};
 use super::own_folder;
 use base::error::{Error, Result};
 use base::object::{Hash, Timestamp};
@@ -277,7 +276,9 @@ impl TrustBook {
         match held.read(TRUST_FILE, MAX_BYTES) {
             Ok(Held::Missing) => Ok(Answers::default()),
             Ok(Held::Bytes(bytes)) => serde_json::from_slice(&bytes).map_err(|error| {
-                self.failed("read", std::io::Error::other(format!("it is damaged: {error}")))
+                let problem =
+                    format!("it is damaged ({error}): once it is moved away, you are asked again");
+                self.failed("read", std::io::Error::other(problem))
             }),
             Ok(Held::TooLarge(_)) => Err(self.failed("read", ErrorKind::FileTooLarge.into())),
             Err(source) => Err(self.failed("read", source)),
