@@ -34,6 +34,7 @@ pub use prices::{AUTO, PriceSetting, PriceTable, Prices, Reuse, Tier};
 pub use shared_store::{XtdbOptions, address_without_secret, server_address, xtdb_url_problem};
 pub use table::{SETTINGS, SettingDoc};
 pub use validation::{ANY_SETTING, PROJECT_SETTING, Rules};
+pub use values::settings_in;
 
 /// Largest file whose text is stored by default: 4 MiB.
 pub const DEFAULT_MAX_TEXT_BYTES: u64 = 4 << 20;

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::kind::SettingType;
 use super::table::{SettingDoc, setting, user_only};
 use super::validation::Rules;
+use super::values::settings_in;
 use base::error::{Error, Result};
 
 /// Name of the settings file in a memory folder.
@@ -106,12 +107,7 @@ impl MemorySettings {
     /// # Errors
     /// `INVALID_SETTINGS`, which names each wrong key and what was expected.
     pub fn check(path: &Path, text: &str, is_project: bool) -> Result<()> {
-        let wrong = |problem: String| Error::InvalidSettings { path: path.to_owned(), problem };
-        let value: Value =
-            serde_json::from_str(text).map_err(|error| wrong(format!("not JSON: {error}")))?;
-        let Value::Object(values) = value else {
-            return Err(wrong("must be an object with the settings as keys".to_owned()));
-        };
+        let values = settings_in(path, text)?;
         let rules = Rules { table: MEMORY_SETTINGS, is_project };
         refusal_of_memory_settings(path, &values, rules).map_or(Ok(()), Err)
     }

@@ -1,10 +1,25 @@
-//! Settings given by a program or the environment. Must not read files.
+//! Settings given by a program, the environment or the text of a file. Must not read files.
+
+use std::path::Path;
 
 use serde_json::{Map, Value};
 
 use super::Settings;
 use super::validation::ANY_SETTING;
 use base::error::{Error, Result};
+
+/// The settings in the text of the file at `path`, which may begin with a byte order mark.
+///
+/// # Errors
+/// `INVALID_SETTINGS` if it is not a JSON object.
+pub fn settings_in(path: &Path, text: &str) -> Result<Map<String, Value>> {
+    let wrong = |problem: String| Error::InvalidSettings { path: path.to_owned(), problem };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    match serde_json::from_str(text).map_err(|error| wrong(format!("not JSON: {error}")))? {
+        Value::Object(values) => Ok(values),
+        _ => Err(wrong("must be an object with the settings as keys".to_owned())),
+    }
+}
 
 impl Settings {
     /// Reads settings given by a program; missing ones get their defaults.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use base::error::{Error, Result};
 use base::path::absolute_path;
-use config::{ANY_SETTING, PROJECT_SETTING, Rules, SETTINGS_FILE, Settings};
+use config::{ANY_SETTING, PROJECT_SETTING, Rules, SETTINGS_FILE, Settings, settings_in};
 use serde_json::{Map, Value};
 use source::{FileState, canonical_path, read_file};
 
@@ -185,11 +185,7 @@ pub(crate) fn read_object(path: &Path) -> Result<Map<String, Value>> {
         }
         FileState::Unreadable { reason } => return Err(wrong(reason)),
     };
-    let value = serde_json::from_str(&text).map_err(|error| wrong(format!("not JSON: {error}")))?;
-    match value {
-        Value::Object(values) => Ok(values),
-        _ => Err(wrong("must be an object with the settings as keys".to_owned())),
-    }
+    settings_in(path, &text)
 }
 
 #[cfg(test)]

@@ -73,6 +73,12 @@ mod tests {
     }
 
     #[test]
+    fn a_file_may_begin_with_a_byte_order_mark() {
+        let (settings, wrong) = load(Some("\u{feff}{\"maxInjectLines\": 5}"), None);
+        assert_eq!((settings.max_inject_lines, wrong), (5, vec![]));
+    }
+
+    #[test]
     fn what_is_wrong_is_reported_and_what_is_right_counts() {
         let (settings, wrong) = load(
             Some(r#"{"maxMemoryTokens": "many", "enabeld": true, "maxInjectLines": 5}"#),
