@@ -243,18 +243,23 @@ fn check_snapshot(connection: &Transaction<'_>, path: &Path) -> Step<()> {
             tables => Ok(tables? == 0),
         }
     };
-    let known = known();
-    if application_id == APPLICATION_ID && found > known {
-        return Err(Error::NewerSchema { path: path.to_owned(), found, known }.into());
-    }
     if application_id == APPLICATION_ID && found > 0 {
-        return Ok(());
+        return refuse_newer(connection, path);
     }
     if application_id == 0 && found == 0 && is_empty()? {
         return Ok(());
     }
     let problem = "it is a database of another program".to_owned();
     Err(Error::StoreUnavailable { path: path.to_owned(), problem, source: None }.into())
+}
+
+/// Refuses a file that a newer program has brought up to date, maybe since it was opened here.
+pub(super) fn refuse_newer(connection: &Connection, path: &Path) -> Step<()> {
+    let (found, known) = (pragma(connection, "user_version")?, known());
+    if found > known {
+        return Err(Error::NewerSchema { path: path.to_owned(), found, known }.into());
+    }
+    Ok(())
 }
 
 /// A file after migration.

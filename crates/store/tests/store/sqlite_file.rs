@@ -218,13 +218,17 @@ fn a_database_of_another_program_is_left_alone() {
 #[test]
 fn a_newer_schema_is_refused_with_both_numbers() {
     let (_folder, path) = place();
-    open(&path).unwrap().close().unwrap();
+    let store = open(&path).unwrap();
     let file = Connection::open(&path).unwrap();
     file.pragma_update(None, "user_version", 7).unwrap();
     file.close().unwrap();
-    match open(&path).unwrap_err() {
-        Error::NewerSchema { found, known, .. } => assert_eq!((found, known), (7, 3)),
-        other => panic!("{other}"),
+    let open_before = write(&store, "a", "text").unwrap_err();
+    store.close().unwrap();
+    for refused in [open_before, open(&path).unwrap_err()] {
+        match refused {
+            Error::NewerSchema { found, known, .. } => assert_eq!((found, known), (7, 3)),
+            other => panic!("{other}"),
+        }
     }
 }
 
