@@ -60,6 +60,8 @@ pub enum FindingCode {
     UnclosedBlock,
     /// Another topic file of this name exists already.
     FileExists,
+    /// It was noted in another project, which was at the path of this one.
+    OtherProject,
     /// Others kept changing the file while it was written.
     KeepsChanging,
     /// Another process held the folder's lock for too long.

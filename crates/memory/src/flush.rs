@@ -137,15 +137,22 @@ pub fn flush_watched(
     report.findings.extend(findings);
     report.lost = journal.lost().iter().map(|id| folder.name_of(*id)).collect();
     report.proposed = journal.proposed().cloned().collect();
-    let mut by_file: BTreeMap<&str, Vec<&Operation>> = BTreeMap::new();
+    let mut by_file: BTreeMap<(&str, bool), Vec<&Operation>> = BTreeMap::new();
     for operation in journal.waiting() {
-        by_file.entry(&operation.draft.file).or_default().push(operation);
+        let of = operation.of.as_ref().zip(folder.project());
+        let is_here = of.is_none_or(|(of, project)| of.is_at(project));
+        by_file.entry((&operation.draft.file, is_here)).or_default().push(operation);
     }
-    for (file, operations) in by_file {
+    for ((file, is_here), operations) in by_file {
         let (folder, scope) = (&folder.holding(file), folder.scope_of(file));
         let writing =
             Writing { folder, lock: &lock, scope, file, operations: &operations, options };
-        writing.write(&mut report, on_step)?;
+        if is_here {
+            writing.write(&mut report, on_step)?;
+        } else {
+            let words = "it was noted in another project, which was at this path before: note it there, and withdraw it here";
+            writing.hold_all(&MemoryFinding::new(FindingCode::OtherProject, words), &mut report)?;
+        }
     }
     on_step(FlushStep::Written);
     let (journal, _) = Journal::load(folder)?;

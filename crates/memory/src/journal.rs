@@ -13,6 +13,7 @@ use std::fmt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use settings::Identity;
 
 use self::record::Record;
 use super::checks::page_of;
@@ -94,6 +95,9 @@ pub struct Operation {
     pub scope: Scope,
     /// When it was staged or proposed.
     pub at: String,
+    /// The project that it was noted in, if it is for one.
+    #[serde(skip)]
+    pub of: Option<Identity>,
     /// The text to write.
     #[serde(flatten)]
     pub draft: Draft,
@@ -224,11 +228,11 @@ impl Journal {
 
     fn apply(&mut self, record: Record, line: String, folder: &MemoryFolder) {
         match record {
-            Record::Stage { id, at, draft, proposed } => {
+            Record::Stage { id, at, draft, proposed, of } => {
                 self.last = self.last.max(id.0);
                 let status = if proposed { EntryStatus::Proposed } else { EntryStatus::Staged };
                 let (name, scope) = (folder.name_of(id), folder.scope_of(&draft.file));
-                let operation = Operation { id, name, scope, at, draft, status };
+                let operation = Operation { id, name, scope, at, of, draft, status };
                 self.operations.entry(id).or_insert((operation, line));
             }
             Record::Accept { id } => self.settle(id, EntryStatus::Staged),
@@ -330,8 +334,9 @@ pub fn stage(
         return Err(Error::argument("text", problem));
     }
     let ids: Vec<OperationId> = (journal.last + 1..).map(OperationId).take(drafts.len()).collect();
+    let of = folder.project().map(Identity::of);
     let record = |(id, draft): (&OperationId, Draft)| {
-        Record::Stage { id: *id, at: now.to_string(), draft, proposed }.line()
+        Record::Stage { id: *id, at: now.to_string(), draft, proposed, of: of.clone() }.line()
     };
     let lines: Vec<String> = ids.iter().zip(drafts).map(record).collect();
     append(folder, &lock, &lines)?;

@@ -144,6 +144,11 @@ impl MemoryFolder {
         self.scope
     }
 
+    /// The project that contains it.
+    pub(crate) fn project(&self) -> Option<&Path> {
+        self.project.as_deref()
+    }
+
     /// The scope of a file in it.
     pub(crate) fn scope_of(&self, file: &str) -> Scope {
         if file == LOCAL_INDEX_FILE { Scope::Local } else { self.scope }

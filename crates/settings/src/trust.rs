@@ -17,8 +17,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub use self::brought::{Brought, FACTS_FILE};
-use self::repository::Identity;
-pub use self::repository::{Main, checked_out, held_by_git, is_written_here, main_of};
+pub use self::repository::{Identity, Main, checked_out, held_by_git, is_written_here, main_of};
 use super::own_folder;
 use base::error::{Error, Result};
 use base::object::{Hash, Timestamp};

@@ -1,6 +1,7 @@
 //! One line of the journal. Must not know what a flush does.
 
 use serde::{Deserialize, Serialize};
+use settings::Identity;
 
 use super::{Begun, Draft, EntryStatus, OperationId};
 
@@ -16,6 +17,9 @@ pub(super) enum Record {
         draft: Draft,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         proposed: bool,
+        /// The project that it was noted in; `None`: no project, or an earlier version noted it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of: Option<Identity>,
     },
     /// A person accepts a proposal.
     Accept { id: OperationId },

@@ -10,7 +10,7 @@ use memory::flush::{FlushReport, FlushStep, flush, flush_watched};
 use memory::journal::{Author, Draft, EntryStatus, Journal, accept, stage, withdraw};
 use memory::sidecar::MemoryFolder;
 
-use crate::desk::{Desk, options, times};
+use crate::desk::{Desk, options, remember, times};
 use testing::child::only;
 use testing::privilege::is_privileged;
 use testing::skip::skip;
@@ -77,6 +77,25 @@ fn a_flush_writes_staged_entries_and_ignores_private_ones() {
     assert!(!ignored.lines().any(|line| line == "page-facts.jsonl"));
     assert_eq!(desk.flush().committed, []);
     assert_eq!(desk.text("MEMORY.md"), "## Notes\n\n- CI: green\n");
+}
+
+#[test]
+fn what_waits_for_a_project_is_not_for_one_in_its_place() {
+    let base = tempfile::tempdir().unwrap();
+    let (project, moved) = (base.path().join("a"), base.path().join("b"));
+    let own = base.path().join("kept");
+    let memory = MemoryFolder::new(Scope::Project, &project.join(".pi/memory"), &own);
+    fs::create_dir(&project).unwrap();
+    remember(&memory, "Deploys go by the old host");
+    fs::rename(&project, &moved).unwrap();
+    fs::create_dir(&project).unwrap();
+    let report = flush(&memory, &options(true)).unwrap();
+    assert_eq!(report.committed, []);
+    assert_eq!(report.held[0].findings[0].code.as_str(), "OTHER_PROJECT");
+    assert!(!project.join(".pi").exists());
+    fs::remove_dir(&project).unwrap();
+    fs::rename(&moved, &project).unwrap();
+    assert_eq!(flush(&memory, &options(true)).unwrap().committed.len(), 1);
 }
 
 #[test]

@@ -17,7 +17,7 @@ const MAX_INDEX_BYTES: u64 = 256 << 20;
 
 /// What stands at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Identity {
+pub struct Identity {
     /// User ID of the folder's owner; 0 where the system has none.
     owner: u32,
     /// The origin of the repository whose root the folder is: the URL of its remote `origin`.
@@ -33,7 +33,7 @@ pub(super) struct Identity {
 
 impl Identity {
     /// What is at a real path now.
-    pub(super) fn of(project: &Path) -> Self {
+    pub fn of(project: &Path) -> Self {
         let found = looks::metadata(project).ok();
         let (owner, inode) = found.as_ref().map_or((0, 0), owner_of);
         let is_root = looks::symlink_metadata(&project.join(".git")).is_ok();
@@ -47,9 +47,7 @@ impl Identity {
     /// be cloned anew.
     pub(super) fn is_still(&self, project: &Path) -> bool {
         let now = Self::of(project);
-        // Answers of older versions have no time.
-        let is_same_age = self.born.zip(now.born).is_none_or(|(was, is)| was == is);
-        let is_same_folder = now.inode == self.inode && is_same_age;
+        let is_same_folder = self.is_same_folder(&now);
         let is_same = match (&self.origin, &now.origin) {
             (Some(was), Some(is)) => was == is,
             // Those of folders within a repository have its origin.
@@ -57,6 +55,18 @@ impl Identity {
             (None, _) => is_same_folder,
         };
         is_same && now.owner == self.owner
+    }
+
+    /// Whether the same folder is there, or the same repository, whoever owns it.
+    pub fn is_at(&self, project: &Path) -> bool {
+        let now = Self::of(project);
+        self.is_same_folder(&now) || (self.origin.is_some() && self.origin == now.origin)
+    }
+
+    fn is_same_folder(&self, now: &Self) -> bool {
+        // Answers of older versions have no time.
+        let is_same_age = self.born.zip(now.born).is_none_or(|(was, is)| was == is);
+        now.inode == self.inode && is_same_age
     }
 }
 
