@@ -220,13 +220,13 @@ describe("backup", () => {
     expect(at.run("doctor", "--deep", ...copy).stdout).toMatch(/\nnothing is wrong, but no host loads it\n$/);
     expect(at.run("backup", "copy.sqlite").stdout).toMatch(/^wrote 2 versions up to transaction 2: \d+ bytes\n$/);
     expect(at.failure("backup", "no/folder/copy.sqlite")).toMatchObject({ status: 1, code: "FILE" });
+    const taken = `palimpsest: cannot create \`${at.store}\`: it is a database, or belongs to one\n`;
+    expect(at.run("backup", at.store).stderr).toBe(taken);
     expect(readdirSync(at.folder).filter((name) => name.endsWith(".new"))).toEqual([]);
   });
 });
 
 describe("doctor", () => {
-  test("says that nothing is wrong, and what it checked", () => {
-    const at = withTwoVersions();
   test("does not call a machine well whose store is gone", () => {
     const at = withTwoVersions();
     rmSync(at.store);
@@ -237,6 +237,8 @@ describe("doctor", () => {
     expect(at.failure("doctor")).toMatchObject({ status: 1 });
   });
 
+  test("says that nothing is wrong, and what it checked", () => {
+    const at = withTwoVersions();
     const { status, stdout } = at.run("doctor");
     expect(status).toBe(0);
     expect(stdout).toMatch(/^versions +2$/m);

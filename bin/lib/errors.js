@@ -43,9 +43,10 @@ export async function printError(error, json, asked) {
     return;
   }
   const lines = [`palimpsest: ${code === "INTERNAL" ? message : oneLine(message)}`];
-  // What the system says of a file that is not there adds nothing.
+  // What the message says already, and what the system says of a file that is not there, adds nothing.
   const telling = causes.filter(
-    (cause) => !(message.endsWith(": there is no such file") && /^No such file/.test(cause)),
+    (cause) =>
+      !message.endsWith(`: ${cause}`) && !(message.endsWith(": there is no such file") && /^No such file/.test(cause)),
   );
   lines.push(...telling.map((cause) => `caused by: ${oneLine(cause)}`));
   if (hint !== undefined) {

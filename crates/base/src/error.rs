@@ -536,11 +536,13 @@ impl Error {
 /// What is wrong with a file. Part of the message, because the model does not see causes.
 fn file_problem(source: &std::io::Error) -> String {
     match source.kind() {
+        // Not the system's: it has words of its own.
+        _ if source.get_ref().is_some() => source.to_string(),
         ErrorKind::NotFound => "there is no such file".to_owned(),
         ErrorKind::IsADirectory => "it is a directory".to_owned(),
         // Rust has a word for each kind, but for some none that says anything.
         kind => match kind.to_string() {
-            word if ["other error", "uncategorized error"].contains(&&*word) => source.to_string(),
+            word if word == "uncategorized error" => source.to_string(),
             word => word,
         },
     }
@@ -577,6 +579,8 @@ mod tests {
             Error::File { act: "read", path: "/a".into(), source }.to_string()
         };
         assert_eq!(says(std::io::Error::other("it is torn")), "cannot read `/a`: it is torn");
+        let taken = std::io::Error::new(ErrorKind::AlreadyExists, "it is a database");
+        assert_eq!(says(taken), "cannot read `/a`: it is a database");
         let many = says(std::io::Error::from_raw_os_error(24));
         assert!(!many.contains("uncategorized"), "{many}");
     }
