@@ -190,7 +190,7 @@ describe("show", () => {
     expect(stdout).toMatch(/^--- system_prompt:a\t.*\n\+\+\+ system_prompt:b\t/);
     expect(stdout).toContain("\n-Be short.\n+Be thorough.\n");
     expect(at.json<Difference>("diff", "system_prompt:a", "system_prompt:b").to.id).toBe("system_prompt:b");
-    expect(at.failure("diff", "system_prompt:a", "nothing")).toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect(at.failure("diff", "system_prompt:a", "nothing").message).toBe("nothing is named `nothing`");
   });
 
   test("a person names and describes an output by its handle", async () => {

@@ -25,8 +25,8 @@ export const diff = {
     await withStore(
       given,
       async (store) => {
-        const named = other === undefined ? undefined : await objectOf(store, given, other);
-        const versions = named === undefined ? { from, to } : { other: named };
+        const versions =
+          other === undefined ? { from, to } : { other: await givenName(store, { ...given, positionals: [other] }) };
         const found = await store.diff(await givenName(store, given), { ...versions, context });
         if (given.json) {
           return writeJson(found);
@@ -45,24 +45,7 @@ export const diff = {
 };
 
 /** What chooses a version: a transaction, a step back, a time. */
-const isVersion = /^@?(-?\d+|latest|\d{4}-\d\d-\d\d(T.*)?)$/;
-
-/**
- * The name of another object, as NAME is taken; undefined where it names none, and so is taken for a version.
- * @param {import("../../index.js").Store} store
- * @param {import("../lib/arguments.js").Given} given
- * @param {string} other
- */
-async function objectOf(store, given, other) {
-  try {
-    return await givenName(store, { ...given, positionals: [other] });
-  } catch (error) {
-    if (/** @type {{ code?: unknown }} */ (error).code === "UNKNOWN_NAME") {
-      return undefined;
-    }
-    throw error;
-  }
-}
+const isVersion = /^@?(-?\d+|latest|\d{4}-\d\d-\d\d.*)$/;
 
 /**
  * A unified diff in colours.

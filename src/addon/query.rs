@@ -6,7 +6,7 @@ use super::argument::{Given, Maybe};
 use super::blocking::{Answer, OnWorker, Promised};
 use super::objects::object_type;
 use super::store::Store;
-use super::version::{At, all_described, selector};
+use super::version::{At, all_described, text_of};
 use base::error::{Error, Result};
 use base::object::{AsOf, ObjectId, TxId, VersionSelector};
 use store::Query;
@@ -72,12 +72,14 @@ impl Store {
 /// A point in the store's history. A step back is not one, since it counts the versions of one
 /// object.
 pub(super) fn as_of(at: Option<At>) -> Result<AsOf> {
-    match selector("at", at)? {
-        None | Some(VersionSelector::Latest) => Ok(AsOf::Latest),
-        Some(VersionSelector::Tx(tx_id)) => Ok(AsOf::Tx(tx_id)),
-        Some(VersionSelector::Time(time)) => Ok(AsOf::Time(time)),
-        Some(VersionSelector::Back(_)) => {
-            Err(Error::argument("at", "must be a transaction or a time, not a step back"))
+    let Some(text) = at.map(text_of) else { return Ok(AsOf::Latest) };
+    match VersionSelector::parse("at", &text) {
+        Ok(VersionSelector::Latest) => Ok(AsOf::Latest),
+        Ok(VersionSelector::Tx(tx_id)) => Ok(AsOf::Tx(tx_id)),
+        Ok(VersionSelector::Time(time)) => Ok(AsOf::Time(time)),
+        Ok(VersionSelector::Back(_)) | Err(_) => {
+            let forms = "a transaction such as `12`, or a time such as `2026-03-01T12:30:00Z`";
+            Err(Error::argument("at", format!("is `{text}`; it must be {forms}")))
         }
     }
 }

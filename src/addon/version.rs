@@ -52,10 +52,13 @@ pub(super) type At = Either<f64, String>;
 
 /// Reads which version to read.
 pub(super) fn selector(argument: &str, at: Option<At>) -> Result<Option<VersionSelector>> {
-    let text = match at {
-        None => return Ok(None),
-        Some(Either::A(number)) => number.to_string(),
-        Some(Either::B(text)) => text,
-    };
-    VersionSelector::parse(argument, &text).map(Some)
+    at.map(|at| VersionSelector::parse(argument, &text_of(at))).transpose()
+}
+
+/// As it is typed.
+pub(super) fn text_of(at: At) -> String {
+    match at {
+        Either::A(number) => number.to_string(),
+        Either::B(text) => text,
+    }
 }
