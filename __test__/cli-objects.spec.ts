@@ -666,6 +666,9 @@ describe("diff", () => {
     expect(back).toMatchObject({ added: 1, removed: 2, from: { txId: 2 }, to: { txId: 1 } });
     expect(back.fields).toEqual([{ name: "char_count", before: 12, after: 8 }]);
     expect(at.run("diff", "a.md", "2", "2").stdout).toBe("");
+    at.write("2026-11-28.md", "one\n");
+    at.run("index", "2026-11-28.md");
+    expect(at.run("diff", "a.md", "2026-11-28.md").stdout).toContain("\n-2\n-three\n");
     expect(at.run("diff", "a.md", "--context", "0").stdout).toContain("@@ -2 +2,2 @@\n-two\n+2\n+three\n");
   });
 

@@ -45,7 +45,7 @@ export const diff = {
 };
 
 /** What chooses a version: a transaction, a step back, a time. */
-const isVersion = /^@?(-?\d+|latest|\d{4}-\d\d-\d\d.*)$/;
+const isVersion = /^@?(-?\d+|latest|\d{4}-\d\d-\d\d([Tt ].*)?)$/;
 
 /**
  * A unified diff in colours.

@@ -208,7 +208,7 @@ impl SqliteBackend {
         if let Some(place) = &self.place {
             place.check(&self.store_id, &self.path)?;
         }
-        let known = schema::refuse_newer(connection, &self.path);
+        let known = failure::while_busy(|| schema::refuse_newer(connection, &self.path));
         let written = known.and_then(|()| step(connection)).map_err(|failure| {
             self.explained(failure.with_cause(connection, &self.path).at(&self.path))
         })?;

@@ -57,10 +57,13 @@ impl Identity {
         is_same && now.owner == self.owner
     }
 
-    /// Whether the same folder is there, or the same repository, whoever owns it.
+    /// Whether the same folder is there, or the same repository, whoever owns it; also where that
+    /// cannot be told, as on a disk that does not answer.
     pub fn is_at(&self, project: &Path) -> bool {
         let now = Self::of(project);
-        self.is_same_folder(&now) || (self.origin.is_some() && self.origin == now.origin)
+        let is_unknown = |one: &Self| one.inode == 0 && one.born.is_none();
+        let is_same_repository = self.origin.is_some() && self.origin == now.origin;
+        self.is_same_folder(&now) || is_same_repository || is_unknown(self) || is_unknown(&now)
     }
 
     fn is_same_folder(&self, now: &Self) -> bool {
