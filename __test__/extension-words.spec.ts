@@ -371,9 +371,27 @@ test("a completion goes on from what was typed", () => {
   expect(names("ma")).toEqual(["src/main.rs"]);
   expect(names("ain")).toEqual([]);
   expect(names("/p/s")).toEqual(["/p/src/main.rs"]);
-  expect(names("f1")).toEqual(["f1.txt", "f1"]);
   expect(names("f", "active")).toEqual(["f2"]);
   expect(names("t")).toEqual(["t1"]);
+});
+
+test("a whole name is never completed to another object's", () => {
+  const index = Array.from({ length: 120 }, (_, at) => ({
+    handle: `t${at + 1}`,
+    path: null,
+    tool: "bash",
+    type: "toolcall",
+  }));
+  const file = { handle: "f1", path: "/p/f1.txt", tool: null, type: "file" };
+  const sets = { index: [...index, file], active: ["t12", "f1"], pinned: [] } as unknown as SessionSets;
+  const offered = (typed: string, of: "all" | "active" = "all") => nameItems("/p", sets, typed, of).length;
+  // The newest thirty that begin so do not have it, and neither has the set.
+  expect(offered("t1")).toBe(0);
+  expect(offered("t1", "active")).toBe(0);
+  expect(offered("f1")).toBe(0);
+  expect(offered("f1.txt")).toBe(0);
+  expect(offered("t")).toBe(30);
+  expect(offered("f1.t")).toBe(1);
 });
 
 test("names are asked for once while a line is typed", async () => {

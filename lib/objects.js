@@ -130,7 +130,7 @@ export async function whyText({ session, store, host, isConfined }, name) {
 
 /**
  * Names of objects that go on from what was typed, the newest first: handles, and paths that have it at the start of a part. Of all, or
- * of those in a set.
+ * of those in a set. None where what was typed names an object as it stands, in that set or not: it would become another's.
  * @param {string} cwd
  * @param {SessionSets} sets
  * @param {string} typed
@@ -141,6 +141,12 @@ export function nameItems(cwd, sets, typed, of) {
   /** @param {SessionSets["index"][number]} object */
   const isIn = ({ handle }) =>
     of === "all" || sets[of].includes(handle) || (of === "pinned" && sets.pinnedWithoutRoom?.includes(handle) === true);
+  /** @param {SessionSets["index"][number]} object */
+  const isNamed = ({ handle, path }) =>
+    handle === typed || (path !== null && [path, within(cwd, path)].includes(typed));
+  if (sets.index.some(isNamed)) {
+    return [];
+  }
   const items = sets.index.filter(isIn).flatMap(({ handle, path, tool, type }) => {
     if (handle.startsWith(typed)) {
       const description = path === null ? spelt(tool ?? type.replace("_", " ")) : within(cwd, path);
