@@ -41,7 +41,10 @@ export interface LedgerDollars {
   estimated: number;
 }
 
-/** An epoch: the tokens that it freed, what its start cost, and what it has saved since, minus that cost. */
+/**
+ * An epoch: the tokens that it freed, what its start cost, and what it has saved since, minus that cost, until the plain host would have
+ * compacted away what it freed.
+ */
 export interface LedgerEpoch {
   number: number;
   call: number;

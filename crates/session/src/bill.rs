@@ -106,12 +106,12 @@ pub struct EpochBill {
     pub freed: u64,
     /// Cost of the rewrite that started it.
     pub cost: f64,
-    /// What the freed tokens would have cost since then, minus `cost`. Negative until the epoch has
-    /// paid off.
+    /// What the freed tokens would have cost since then, until the plain host would have compacted
+    /// them away or the host rewrote its list, minus `cost`. Negative until the epoch has paid off.
     pub saved: f64,
     /// `saved` in US dollars, as far as prices are known; `None` if none is.
     pub saved_dollars: Option<f64>,
-    /// Whether savings are still credited. They end when the host rewrites its list.
+    /// Whether savings are still credited.
     #[serde(skip)]
     stands: bool,
 }
@@ -274,9 +274,14 @@ impl Bill {
     /// The host rewrote its list.
     pub(super) fn rewritten(&mut self, how: Rewrite) {
         if !matches!(how, Rewrite::Edited | Rewrite::Passing) {
-            for epoch in &mut self.epochs {
-                epoch.stands = false;
-            }
+            self.end_savings(u64::MAX);
+        }
+    }
+
+    /// The plain host would send no more what epochs before a call freed.
+    fn end_savings(&mut self, call: u64) {
+        for epoch in self.epochs.iter_mut().filter(|epoch| epoch.call < call) {
+            epoch.stands = false;
         }
     }
 
@@ -326,11 +331,12 @@ impl Bill {
         self.faults.add(&faults);
         self.dollars.missed(faults.cost(), prices);
         self.extra_calls += u64::from(note.extra);
+        let rate = dollars::rate(prices);
         if note.compacted.is_some() {
             self.compaction = note.compacted;
             self.compactions += 1;
+            self.end_savings(record.number);
         }
-        let rate = dollars::rate(prices);
         self.credit_epochs(record.number, &bill, rate);
         self.last = Some(LastCall {
             number: record.number,

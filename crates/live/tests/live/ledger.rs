@@ -172,6 +172,28 @@ fn the_plain_host_compacts_when_its_window_is_full() {
 }
 
 #[test]
+fn epochs_save_no_more_once_plain_has_compacted() {
+    let mut host = host("openai");
+    host.window = 60_000;
+    let (mut compactions, mut ended) = (0, Vec::new());
+    for number in 0..80 {
+        turn(&mut host, number, 2_500);
+        let bill = host.live.state().bill();
+        if bill.compactions > compactions {
+            compactions = bill.compactions;
+            let newest = bill.last.as_ref().unwrap().number;
+            ended = bill.epochs.clone();
+            ended.retain(|epoch| epoch.call < newest);
+        }
+        assert!(bill.epochs.starts_with(&ended), "{:?}\n{ended:?}", bill.epochs);
+    }
+    let bill = host.live.state().bill();
+    let saved: f64 = bill.epochs.iter().map(|epoch| epoch.saved).sum();
+    assert!(compactions >= 4 && !ended.is_empty() && saved > 0.0, "{bill:?}");
+    assert!(saved < bill.plain() - bill.ours(), "{saved} {bill:?}");
+}
+
+#[test]
 fn inspected_calls_have_the_ledgers_sizes_on_both_sides() {
     let mut host = host("openai");
     host.window = 60_000;
