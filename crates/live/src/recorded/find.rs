@@ -134,7 +134,8 @@ impl Walk {
         if number <= self.calls {
             *self = Self::new(Arc::clone(&recording));
         }
-        // Why the call failed open. If its messages are unknown, those of the next call stand in.
+        // Why the call failed open. If its messages are unknown, those of the next call stand in, and
+        // behind the newest those that are known.
         let mut unknown = None;
         for at in self.passed..recording.events.len() {
             let is_redacted = recording.redacted[at];
@@ -161,6 +162,9 @@ impl Walk {
                 },
                 _ => {}
             }
+        }
+        if unknown.is_some() {
+            return Ok(self.found(recording.events.len(), None, unknown, None));
         }
         let session = recording.session.envelope.id.clone();
         Err(Error::NoCall { session, number, calls: self.calls })

@@ -274,6 +274,13 @@ fn inspecting_a_failed_call_gives_its_reason_and_what_was_sent() {
     assert!(!failed.verified && failed.record.is_none());
     assert_eq!(failed.messages.len(), 3);
     assert_eq!(inspect(&host, 3).failure, None);
+    // The newest has none after it.
+    host.live.record_failed_call("DISK_SILENT");
+    host.restart();
+    let newest = newest_call(&host.store, host.live.id()).unwrap();
+    let failed = inspect(&host, newest);
+    assert_eq!((newest, failed.failure.as_deref()), (4, Some("DISK_SILENT")));
+    assert_eq!(failed.messages.len(), 3);
 }
 
 #[test]
