@@ -149,6 +149,22 @@ describe.skipIf(missingTerminal)("on a terminal", () => {
   });
 });
 
+test("names that differ in what is hidden never read alike", () => {
+  const at = desk();
+  const chat = `${JSON.stringify({ session: { id: "n", cwd: "/x" } })}\n${JSON.stringify(user("Hi."))}\n`;
+  for (const name of ["a b", "a\tb", "a\nb"]) {
+    at.write(`${name}.md`, `alike ${name.length}`);
+    at.write(`${name}.jsonl`, chat.replace('"n"', JSON.stringify(name)));
+  }
+  at.run("index", ".");
+  const found = at.run("search", "alike", "--type", "file").stdout;
+  const replayed = at.run("replay", at.folder).stdout;
+  for (const name of ["a b", "a\\u0009b", "a\\u000ab"]) {
+    expect(found).toContain(`/${name}.md\t`);
+    expect(replayed).toContain(`\n${name}\t`);
+  }
+});
+
 test("into a pipe every byte goes as it is", async () => {
   const at = await hostileDesk();
   expect(at.run("show", "a.md").stdout).toBe(`one ${hostile}\r\n\ttwo\n`);

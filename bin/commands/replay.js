@@ -172,7 +172,7 @@ const units =
 /** @param {ReplayReport} report */
 async function print(report) {
   const { files, sum, layout } = report;
-  const rows = files.map((file) => row(file.name, file, file.epochs.length));
+  const rows = files.map((file) => row(spelt(file.name), file, file.epochs.length));
   const isSummed = sum.files > sum.leftOut;
   const table = [headings, ...rows, ...(isSummed ? [row("sum", sum, sum.epochs)] : [])];
   const foreseen = ["ORACLE", ...[...files, sum].map(({ oracle }) => (oracle ? ratio(oracle.bill.ratio) : ""))];

@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import { plural, types, what } from "../../lib/describe.js";
 import { withTyped } from "../../lib/program.js";
+import { name as spelt } from "../../lib/terminal.js";
 import { cut } from "../../lib/words.js";
 import { text, wholeNumber } from "../lib/arguments.js";
 import { isTerminal, noteNothing, styled, write, writeError, writeJson } from "../lib/output.js";
@@ -96,7 +97,7 @@ export const search = {
 async function writeHits(store, hits) {
   const titles = await Promise.all(
     hits.map(async ({ type, id, name, txId }) =>
-      type === "file" ? (name ?? id) : cut(what(await store.get(id, { at: txId })), shownTitle),
+      type === "file" ? spelt(name ?? id) : cut(what(await store.get(id, { at: txId })), shownTitle),
     ),
   );
   const rows = hits.map(({ type, place, segment, id, latest, txId }, at) => [
@@ -112,7 +113,7 @@ async function writeHits(store, hits) {
 /** @param {SearchHit} hit */
 function forTools({ id, name, txId, place, lines }) {
   const rows = lines.length === 0 ? [["", ""]] : lines.map(({ line, text }) => [String(line), text]);
-  return rows.map((row) => `${[`${id}@${txId}`, name ?? "", place, ...row].map(oneLine).join("\t")}\n`).join("");
+  return rows.map((row) => `${[`${id}@${txId}`, spelt(name ?? ""), place, ...row].map(oneLine).join("\t")}\n`).join("");
 }
 
 /** @param {import("../../index.js").SnippetLine} line */
