@@ -1,5 +1,5 @@
 // `palimpsest forget`: removes an object or a session for good. A dry run without --yes.
-import { plural } from "../../lib/describe.js";
+import { plural, what } from "../../lib/describe.js";
 import { withTyped } from "../../lib/program.js";
 import { line } from "../../lib/terminal.js";
 import { write, writeJson } from "../lib/output.js";
@@ -36,15 +36,20 @@ export const forget = {
       async (store) => {
         const target = await findObject(store, given.positionals[0]);
         const report = await withProgress("forgetting", () => store.maintenance.forget(target, options));
-        return given.json ? writeJson(report) : print(report, options.everywhere, given.store);
+        return given.json ? writeJson(report) : print(store, report, options.everywhere, given.store);
       },
       { access: options.dryRun ? "refresh" : "write", needed: forNames },
     );
   },
 };
 
-/** @param {import("../../index.js").ForgetReport} report @param {boolean} everywhere @param {string | undefined} store */
-async function print(report, everywhere, store) {
+/**
+ * @param {import("../../index.js").Store} store
+ * @param {import("../../index.js").ForgetReport} report
+ * @param {boolean} everywhere
+ * @param {string | undefined} typedStore
+ */
+async function print(store, report, everywhere, typedStore) {
   const { dryRun, holders, hosts, collected } = report;
   await write(
     pairs({
@@ -70,10 +75,13 @@ async function print(report, everywhere, store) {
         ? "\nSome of its lines also stand in these; --everywhere removes them there too:\n"
         : "\nSome of its lines still stand in these. Nobody knows the lines now, so forget these one by one, by name:\n",
     );
-    const rows = holders
-      .slice(0, shownHolders)
-      .map(({ object, type, lines }) => [shownId(object), type, plural(lines, "line")]);
-    await writeTable(["OBJECT", "TYPE", "LINES"], rows);
+    const rows = await Promise.all(
+      holders.slice(0, shownHolders).map(async ({ object, type, lines }) => {
+        const said = await store.get(object).then(what, () => "-");
+        return [shownId(object), type, plural(lines, "line"), said];
+      }),
+    );
+    await writeTable(["OBJECT", "TYPE", "LINES", "WHAT"], rows, { order: ["WHAT", "TYPE", "LINES", "OBJECT"] });
     const more = holders.length - shownHolders;
     const least = report.moreHolders ? "at least " : "";
     await write(more > 0 ? `and ${least}${plural(more, "object")} more\n` : "");
@@ -83,9 +91,9 @@ async function print(report, everywhere, store) {
   }
   if (collected?.waitsForReaders) {
     await write(
-      withTyped("\nAnother process reads an older state: run `palimpsest gc --yes` when it is done.\n", store),
+      withTyped("\nAnother process reads an older state: run `palimpsest gc --yes` when it is done.\n", typedStore),
     );
   }
-  await write(collected?.waitsToBeAlone ? `\n${withTyped(waiting, store)}\n` : "");
+  await write(collected?.waitsToBeAlone ? `\n${withTyped(waiting, typedStore)}\n` : "");
   await write(dryRun ? "\nNothing was changed: add --yes to do it.\n" : "");
 }
