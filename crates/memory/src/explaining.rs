@@ -68,7 +68,9 @@ impl Memory {
         }
         // The model may be the first to write in this folder, and nothing yet keeps its file out of
         // git.
-        let kept = self.memory_folder(Scope::Local).and_then(|folder| folder.keep_private());
+        let kept = self
+            .memory_folder(Scope::Local)
+            .and_then(|folder| folder.keep_private(LOCAL_INDEX_FILE));
         kept.err().map(|error| finding_of(&error))
     }
 
@@ -151,10 +153,8 @@ impl Memory {
     fn keep_before(&self, file: &Written<'_>) -> String {
         let text = file.before.clone().unwrap_or_default();
         let text = redact::redact_note(&text).text.unwrap_or(text);
-        let kept = self.memory_folder(file.scope).and_then(|folder| {
-            folder.keep_private()?;
-            folder.keep_text(&file.file, &text)
-        });
+        let kept =
+            self.memory_folder(file.scope).and_then(|folder| folder.keep_text(&file.file, &text));
         match kept {
             Ok(path) => format!("the text before is in {}", quote::path(&path)),
             Err(error) => format!("the text before could not be kept: {error}"),

@@ -24,7 +24,7 @@ use self::plan::{Plan, plan};
 use self::standing::{Standing, read_standing};
 use super::finding::{FindingCode, MemoryFinding};
 use super::journal::{self, Begun, EntryStatus, JOURNAL_FILE, Journal, Operation, OperationId};
-use super::scope::Scope;
+use super::scope::{LOCAL_INDEX_FILE, Scope};
 use super::sidecar::{self, FolderLock, MemoryFolder, Place, SidecarFile};
 use base::error::Result;
 use base::object::Hash;
@@ -206,8 +206,8 @@ impl Writing<'_> {
         let tag = ids.first().map(ToString::to_string).unwrap_or_default();
         let prepared = MemoryFolder::temporary(self.file, &tag);
         let failed = |source| target.failed("write", source);
-        if standing.hash.is_none() {
-            self.folder.keep_private()?;
+        if standing.hash.is_none() || self.file == LOCAL_INDEX_FILE {
+            self.folder.keep_private(self.file)?;
         }
         self.folder.keep_mergeable()?;
         target.folder.remove(&prepared).map_err(failed)?;

@@ -33,10 +33,10 @@ pub(crate) const MAX_FILE_BYTES: u64 = 16 << 20;
 pub(crate) const OWN_FILES: [&str; 4] =
     ["page-facts.local.jsonl", "page-table.jsonl", "traces.jsonl", "writeback-journal.jsonl"];
 
-/// Private files in a project's folder, listed in its `.gitignore`.
-///
-/// The list includes `.gitignore` itself: an untracked one would block a pull that brings another.
-const IGNORED: [&str; 4] = [".gitignore", LOCAL_INDEX_FILE, "*.set-aside", ".*.tmp"];
+/// Private files in a project's folder.
+const PRIVATE: [&str; 3] = [LOCAL_INDEX_FILE, "*.set-aside", ".*.tmp"];
+
+const GITIGNORE: &str = ".gitignore";
 
 /// Files whose lines stand for themselves: where two people added some, both are right.
 const MERGED: [&str; 2] = [super::scope::INDEX_FILE, super::facts::FACTS_FILE];
@@ -320,22 +320,29 @@ impl MemoryFolder {
     pub(crate) fn keep_text(&self, file: &str, text: &str) -> Result<PathBuf> {
         let hash = Hash::of(text);
         let kept = format!("{}.{}{BEFORE}", file.replace('/', "-"), &hash.as_str()[..8]);
+        self.keep_private(&kept)?;
         self.write(&kept, text.as_bytes())?;
         let place = self.made(&kept)?;
         drop_older(&place.folder).map_err(|source| place.failed("tidy", source))?;
         Ok(self.path_of(&kept))
     }
 
-    /// Keeps a project folder's private files out of git, creating the folder if it is missing. An
-    /// existing `.gitignore` stays: a person may have changed it.
+    /// Keeps a project folder's private files out of git before one of its files is written, creating
+    /// the folder if it is missing. An existing `.gitignore` stays, since a person may have changed it,
+    /// and gets our lines only where git would see a private file: a clone may bring one without them.
     ///
     /// # Errors
     /// As [`Self::write`].
-    pub(crate) fn keep_private(&self) -> Result<()> {
-        if self.project.is_none() {
+    pub(crate) fn keep_private(&self, name: &str) -> Result<()> {
+        let Some(project) = &self.project else { return Ok(()) };
+        // With its own name: an untracked one would block a pull that brings another.
+        self.write_once(GITIGNORE, &[&[GITIGNORE], &PRIVATE[..]].concat().join("\n"))?;
+        let is_private = name == LOCAL_INDEX_FILE || name.ends_with(SET_ASIDE);
+        if !is_private || source::is_ignored(project, &self.path.join(name)) {
             return Ok(());
         }
-        self.write_once(".gitignore", &IGNORED.join("\n"))
+        let lines = ["# Palimpsest added what is yours alone:"].into_iter().chain(PRIVATE);
+        self.append(GITIGNORE, &lines.map(str::to_owned).collect::<Vec<_>>())
     }
 
     /// Has git merge what two people added to a project's memory, entry by entry, creating the folder

@@ -378,7 +378,7 @@ impl Chapter {
         }
         if is_shared {
             if scope == Scope::Project && self.stamps[0].is_none() {
-                folder.keep_private()?;
+                folder.keep_private(FACTS_FILE)?;
             }
             put(folder, FACTS_FILE, &text_of(self.all_shared()), &mut self.aside[0])?;
             self.shared = self.all_shared().map(|fact| (fact.id.clone(), fact)).collect();

@@ -113,6 +113,22 @@ fn a_persons_edit_of_the_gitignore_stays() {
 }
 
 #[test]
+fn git_sees_no_private_entry_whatever_gitignore_was_there() {
+    for theirs in ["*.bak", "!*.md\n", ""] {
+        let desk = Desk::new();
+        desk.write(".gitignore", theirs);
+        for text in ["salary talk on Friday", "another"] {
+            stage(&desk.memory(), vec![Draft::entry(Scope::Local, text)], false, NOW).unwrap();
+            assert_eq!(desk.flush().committed.len(), 1);
+        }
+        let ignored = desk.text(".gitignore");
+        assert_eq!(ignored.matches("\nMEMORY.local.md\n").count(), 1, "{ignored}");
+        assert!(ignored.starts_with(theirs) && ignored.contains("\n*.set-aside\n"), "{ignored}");
+        assert!(!ignored.contains("\n.gitignore"), "theirs is to be committed: {ignored}");
+    }
+}
+
+#[test]
 fn the_users_own_folder_is_theirs_alone_and_has_no_gitignore() {
     let agent = tempfile::tempdir().unwrap();
     let path = agent.path().join("memory");
