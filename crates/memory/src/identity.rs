@@ -34,14 +34,14 @@ pub struct KnownPage {
 impl KnownPage {
     /// What to remember of a page.
     pub fn of(page: &Page) -> Self {
-        Self {
-            id: page.id.clone(),
-            scope: page.place.scope,
-            file: page.place.file.clone(),
-            headings: page.place.headings.clone(),
-            words: if page.is_withheld { Vec::new() } else { compared(&page.text) },
-            is_here: true,
-        }
+        let (headings, words) = if page.is_withheld {
+            // A person takes the secret out of the Markdown alone.
+            Default::default()
+        } else {
+            (page.place.headings.clone(), compared(&page.text))
+        };
+        let (id, scope, file) = (page.id.clone(), page.place.scope, page.place.file.clone());
+        Self { id, scope, file, headings, words, is_here: true }
     }
 }
 

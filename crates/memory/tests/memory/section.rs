@@ -277,6 +277,20 @@ fn a_page_keeps_its_id_over_an_edit_between_two_sessions() {
 }
 
 #[test]
+fn no_secret_gets_into_what_is_kept_beside_the_markdown() {
+    let (secret, key) = ("hT5wK9pL2xV7nB4m", "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8");
+    let text = format!("## password: {secret}\n\n- A: a\n\n## B\n\n- {key}: of b\n- C: c\n");
+    let desk = Desk::new(&[("a/memory/MEMORY.md", &text)]);
+    assert_eq!(desk.section().resident.len(), 1);
+    for (file, lines) in [("page-table.jsonl", 1), ("page-facts.jsonl", 3)] {
+        let kept = desk.folder.path().join("a/memory").join(file);
+        let kept = std::fs::read_to_string(kept).unwrap();
+        assert_eq!(kept.lines().count(), lines, "{kept}");
+        assert!(!kept.contains(secret) && !kept.contains(key), "{kept}");
+    }
+}
+
+#[test]
 fn reading_creates_no_folder_and_needs_no_writable_one() {
     let desk = Desk::new(&[("p/x", "")]);
     desk.section();
