@@ -465,6 +465,41 @@ test("on a full disk turns go on, without what was typed to us", async () => {
   await plugin.sessions.closeAll();
 });
 
+test("images that a person sent stand in later turns", async () => {
+  const folder = temporaryFolder();
+  const plugin = new Plugin(join(folder, "palimpsest"), { warn: () => {} });
+  plugin.sessions.configure({ store: "store.sqlite", track: false });
+  const host = { buildMemorySystemPromptAddition: () => undefined } as unknown as HostFunctions;
+  const engine = new Engine(plugin, { workspaceDir: folder }, host);
+  const runtimeSettings = { executionHost: { id: "openclaw-embedded" } };
+  const assembled = async (messages: HostMessage[], limits = {}) => {
+    const params = { sessionId: "s", sessionKey: "agent:main:main", messages };
+    return (await engine.assemble({ ...params, runtimeSettings: { ...runtimeSettings, limits } })).messages;
+  };
+  const text = (said: string) => ({ type: "text", text: said });
+  const image = { type: "image", data: "AAAA", mimeType: "image/png" };
+  const answer = { role: "assistant", content: [text("a cat")], timestamp: 2 };
+  const named = [user("what is it?", 1), answer, { ...user("", 3), idempotencyKey: "k:user" }, user("and this?", 4000)];
+  const context = { role: "custom", customType: "other", content: "noted", timestamp: 5000 };
+  await assembled(named, { maxOutputTokens: 1 });
+  // Without a caption the host says something; and it puts in messages of its own.
+  const [seen, uncaptioned] = [user([text("what is it?"), image], 1), user([text("no caption"), image], 3)];
+  const shown = [
+    seen,
+    answer,
+    { ...uncaptioned, idempotencyKey: "k:user" },
+    context,
+    user([text("another"), image], 4000),
+  ];
+  const expected = [...shown.slice(0, 3), named[3]];
+  expect(await assembled(shown)).toEqual(expected);
+  expect(await assembled(shown)).toEqual(expected);
+  const recorded = await (await plugin.sessions.opened("s"))?.store.recordedCall("latest");
+  expect(recorded?.messages.map((message) => message.includes("AAAA"))).toEqual([true, false, true, false]);
+  await engine.dispose();
+  await plugin.sessions.closeAll();
+});
+
 test("a request may fill the window, and less after a refusal", () => {
   const room = new Room();
   const limits = (promptTokenBudget: number, maxOutputTokens: number | null) => ({

@@ -6,7 +6,7 @@ import { tools } from "../index.js";
 import { describe } from "../lib/failures.js";
 import { modelOf } from "./model.js";
 import { guidance } from "./tools.js";
-import { asSent, Calls, toHost, toSession } from "./turn.js";
+import { asSent, Calls, toHost, toSession, withImages } from "./turn.js";
 
 /**
  * @import { CallInfo } from "../index.js"
@@ -46,6 +46,8 @@ export class Engine {
   /** The session that must not close while the turn runs. @type {Current | undefined} */
   #held;
   #addition = "";
+  /** The history of the turn as it was before the prompt. @type {readonly HostMessage[]} */
+  #history = [];
 
   /**
    * @param {Plugin} plugin
@@ -111,7 +113,8 @@ export class Engine {
     const current = await this.#plugin.sessions.of({ sessionId, sessionKey, cwd });
     this.#hold(current);
     this.#current = current;
-    this.#plugin.remember(sessionId, messages, (await current?.sentOf(messages)) ?? []);
+    this.#history = messages;
+    await this.#remember(sessionId, messages);
     this.#addition = await this.#additionFor(params);
     return asksAgain(params) ? plain(messages) : this.#within(params);
   }
@@ -138,7 +141,13 @@ export class Engine {
   /** Before a call to the model. @param {AssembleParams} params */
   async #within(params) {
     this.#current?.room.within(params);
+    await this.#remember(params.sessionId, withImages(this.#history, params.messages));
     return this.#assembled(params, this.#plugin.historyOf(params.sessionId) ?? params.messages);
+  }
+
+  /** @param {string} sessionId @param {readonly HostMessage[]} history */
+  async #remember(sessionId, history) {
+    this.#plugin.remember(sessionId, history, (await this.#current?.sentOf(history)) ?? []);
   }
 
   /**

@@ -135,6 +135,27 @@ function hostContent(content, calls) {
   return content.map((block) => (isCall(block) ? { ...block, id: calls.host(block.id) } : block));
 }
 
+/**
+ * A history with the images that persons sent. Before the prompt OpenClaw's messages only name them; before a call they have them.
+ * @param {readonly HostMessage[]} history
+ * @param {readonly HostMessage[]} listed before a call, where the host may have put in or held back others
+ * @returns {readonly HostMessage[]}
+ */
+export function withImages(history, listed) {
+  const shown = listed.filter(({ role, content }) => role === "user" && blocksOf(content).some(isImage));
+  return history.map((message) => {
+    const isIt = (/** @type {HostMessage} */ other) =>
+      other.timestamp === message.timestamp &&
+      (hasKeyOf(other, message) || textsOf(other.content)[0] === textsOf(message.content)[0]);
+    return (message.role === "user" ? shown.find(isIt) : undefined) ?? message;
+  });
+}
+
+/** @param {{ type?: unknown } | null} block */
+function isImage(block) {
+  return block?.type === "image";
+}
+
 /** What a person typed to us or to the host, and not to the model. */
 const command = /^\s*\/(\s*palimpsest(?=[\s:]|$)|(new|reset)\s*$)/i;
 /** The same with the name of a bot: to another one it is a message. */
@@ -281,6 +302,11 @@ export class Heard {
 function isSame(one, other) {
   const isIt = one.role === other.role && one.timestamp === other.timestamp && one.toolCallId === other.toolCallId;
   return isIt && JSON.stringify(blocksOf(one.content)) === JSON.stringify(blocksOf(other.content));
+}
+
+/** @param {HostMessage} one @param {HostMessage} other */
+function hasKeyOf({ idempotencyKey }, other) {
+  return idempotencyKey !== undefined && idempotencyKey === other.idempotencyKey;
 }
 
 /** Whether a message stands in a list. @param {HostMessage} message @param {readonly HostMessage[]} list */

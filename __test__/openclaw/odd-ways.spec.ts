@@ -10,6 +10,7 @@ import type { RequestBody, Step } from "../../scripts/lib/scripted-model.js";
 import { asOtherUser, missingOtherUser, toolNames } from "../e2e/support.ts";
 import { call, fromNow, isPaired, isReport, lines, linkPalimpsest, startParent } from "./support.ts";
 
+const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const files = {
   "log.sh": "i=0; while [ $i -lt 900 ]; do i=$((i + 1)); echo $1 number $i; done\n",
   "a.txt": "alpha\nbeta\ngamma\n",
@@ -24,7 +25,13 @@ let gateway: Gateway;
 beforeAll(async () => {
   model = await startParent();
   // Else the tool that spawns is behind the tool search.
-  sandbox = await createOpenClawSandbox({ baseUrl: model.baseUrl, files, config: { tools: { toolSearch: false } } });
+  const config = { tools: { toolSearch: false } };
+  sandbox = await createOpenClawSandbox({
+    baseUrl: model.baseUrl,
+    files,
+    config,
+    model: { input: ["text", "image"] },
+  });
   linkPalimpsest(sandbox);
   await openStore({ path: sandbox.store }).then((store) => store.close());
   const launcher = asOtherUser(sandbox.dir);
@@ -162,6 +169,14 @@ test("a sub-agent that somebody talks to has a session of its own", async () => 
   expect(results(asked).at(-1)).toContain("kiwi number 6");
   expect(await said("parent", "/palimpsest objects")).not.toContain("kiwi");
   expect(await said(name, "/palimpsest objects")).not.toContain("lemon");
+});
+
+test("an image that a person sent stands in the turns after it", async () => {
+  const attachments = [{ type: "image", mimeType: "image/png", fileName: "p.png", content: png }];
+  const images = (body: RequestBody) => JSON.stringify(body.messages).split("data:image/png").length - 1;
+  await gateway.chat("what is it?", { sessionKey: keyOf("seen"), params: { attachments } });
+  const later = [...(await turn("seen", "two", log("nashi"), { text: "two" })), ...(await turn("seen", "three"))];
+  expect(later.map(images)).toEqual([1, 1, 1]);
 });
 
 test("a session deleted under the gateway begins anew", async () => {
