@@ -230,6 +230,20 @@ test("a running turn has each message once, and no command", () => {
   expect(heard.messages).toHaveLength(2);
 });
 
+test("a message that OpenClaw writes again with its image is one", () => {
+  const heard = new Heard();
+  const written = { ...user("look", 1), idempotencyKey: "k:user" };
+  const image = { type: "image", data: "AAAA" };
+  const again = {
+    ...user([{ type: "text", text: "[media attached: a.png]\nlook" }, image], 1),
+    idempotencyKey: "k:user",
+  };
+  heard.add(written);
+  heard.begin([]);
+  heard.add(again);
+  expect(heard.messages).toEqual([again]);
+});
+
 test("a command of ours behind another one begins no turn", () => {
   const heard = new Heard();
   for (const message of [user("/status", 1), user("/palimpsest pin t1", 2), user("one", 3)]) {

@@ -298,10 +298,12 @@ export class Heard {
   }
 }
 
-/** Whether the host wrote the same message twice. @param {HostMessage} one @param {HostMessage} other */
+/** Whether the host wrote the same message twice, the second time perhaps with an image. @param {HostMessage} one @param {HostMessage} other */
 function isSame(one, other) {
   const isIt = one.role === other.role && one.timestamp === other.timestamp && one.toolCallId === other.toolCallId;
-  return isIt && JSON.stringify(blocksOf(one.content)) === JSON.stringify(blocksOf(other.content));
+  return (
+    isIt && (hasKeyOf(one, other) || JSON.stringify(blocksOf(one.content)) === JSON.stringify(blocksOf(other.content)))
+  );
 }
 
 /** @param {HostMessage} one @param {HostMessage} other */
