@@ -88,6 +88,16 @@ describe("a list of OpenClaw", () => {
     expect(new Set(json(live))).toHaveLength(live.length);
   });
 
+  test("is the same at every turn after a call was broken off", () => {
+    const missing =
+      "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair.";
+    for (const text of [missing, "aborted"]) {
+      const made = { content: [{ type: "text", text }], isError: true };
+      const [one, two] = [7, 9].map((time) => [called("call_1", 2), result("call_1", time, made), user("go on", 6)]);
+      expect(json(two)).toEqual(json(one));
+    }
+  });
+
   test("converts back to the same objects with the host's IDs", () => {
     const calls = new Calls();
     const given = toSession(later, calls);

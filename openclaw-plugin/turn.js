@@ -22,6 +22,12 @@ const source = Symbol("source");
 const handedFields = ["role", "content", "timestamp", "toolCallId", "toolName", "isError"];
 const talkRoles = new Set(["user", "assistant", "toolResult"]);
 
+/** What OpenClaw says for a call that was broken off, with the time at which a turn begins: at each turn another one. The second is for OpenAI's Responses. */
+const missingResults = new Set([
+  "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair.",
+  "aborted",
+]);
+
 /** Fields of other kinds of messages that only a history has, or only a running turn. */
 const unstable = new Set(["__openclaw", "idempotencyKey", "details"]);
 
@@ -95,6 +101,9 @@ function handedOver(message, calls) {
   }
   if (message.role === "toolResult" && typeof message.toolCallId === "string") {
     copy.toolCallId = calls.of(message.toolCallId);
+    if (message.isError === true && missingResults.has(textsOf(message.content).join())) {
+      delete copy.timestamp;
+    }
   }
   return /** @type {Message} */ (/** @type {unknown} */ (copy));
 }
