@@ -240,6 +240,33 @@ test("a running turn has each message once, and no command", () => {
   expect(heard.messages).toHaveLength(2);
 });
 
+test("what is said while tools run stands behind their results", () => {
+  const heard = new Heard();
+  const [said, more] = [user("mind the gap", 3), user("and the step", 4)];
+  const both = { ...called("call_1", 2), content: ["call_1", "call_2"].flatMap((id) => called(id, 2).content) };
+  heard.add(user("go", 1));
+  heard.begin([]);
+  heard.add(both);
+  heard.add(said);
+  heard.add(result("call_1", 5));
+  heard.add(more);
+  expect(heard.messages).toEqual([user("go", 1), both, result("call_1", 5)]);
+  heard.add(result("call_2", 6));
+  const turn = [user("go", 1), both, result("call_1", 5), result("call_2", 6), said, more];
+  expect(heard.messages).toEqual(turn);
+  // The host joins them in the next turn's history.
+  const joined = user(
+    [said, more].map(({ content }) => ({ type: "text", text: content })),
+    4,
+  );
+  expect(
+    asSent(
+      [...turn.slice(0, 4), joined],
+      turn.filter(({ role }) => role === "user"),
+    ),
+  ).toEqual(turn);
+});
+
 test("a message that OpenClaw writes again with its image is one", () => {
   const heard = new Heard();
   const written = { ...user("look", 1), idempotencyKey: "k:user" };

@@ -188,10 +188,14 @@ export function asSent(history, sent) {
     return plain;
   }
   return plain.flatMap((message, at) => {
-    // Some channels tell whole seconds.
-    const since = Math.floor((plain[at - 1]?.timestamp ?? 0) / 1000) * 1000;
+    if (!isJoined(message)) {
+      return [message];
+    }
+    // Said while tools ran, it is older than their results. Some channels tell whole seconds.
+    const before = plain.slice(0, at).findLast(({ role }) => role !== "toolResult");
+    const since = Math.floor((before?.timestamp ?? 0) / 1000) * 1000;
     const isBetween = ({ timestamp = 0 }) => timestamp >= since && timestamp <= (message.timestamp ?? 0);
-    return isJoined(message) ? apart(message, gone.filter(isBetween)) : [message];
+    return apart(message, gone.filter(isBetween));
   });
 }
 
@@ -273,7 +277,9 @@ export class Heard {
     }
     // OpenClaw writes a person's message when it comes, and some again when the turn begins.
     const place = this.#messages.findLastIndex((known) => isSame(known, message));
-    this.#messages.splice(place < 0 ? this.#messages.length : place, 1, message);
+    // What a person says while tools run goes out behind their results.
+    const end = message.role === "toolResult" ? this.#answered : this.#messages.length;
+    this.#messages.splice(place < 0 ? end : place, place < 0 ? 0 : 1, message);
     if (this.#messages.length > (this.#isRunning ? maxHeard : maxWaiting)) {
       this.#messages.shift();
     }
@@ -298,12 +304,24 @@ export class Heard {
   /** The turn is over: what stands up to its last answer is not a part of the next one. */
   end() {
     this.#isRunning = false;
-    this.#messages = this.#messages.slice(this.#messages.findLastIndex(({ role }) => role !== "user") + 1);
+    this.#messages = this.#messages.slice(this.#answered);
   }
 
-  /** The messages of the running turn. */
+  /** The messages of the running turn, without those that go out behind a result to come. */
   get messages() {
-    return this.#messages.filter((message) => !isCommand(message));
+    const end = this.#awaitsResult ? this.#answered : this.#messages.length;
+    return this.#messages.slice(0, end).filter((message) => !isCommand(message));
+  }
+
+  /** Number of messages up to the newest answer or result. */
+  get #answered() {
+    return this.#messages.findLastIndex(({ role }) => role !== "user") + 1;
+  }
+
+  get #awaitsResult() {
+    const at = this.#messages.findLastIndex(({ role }) => role === "assistant");
+    const calls = blocksOf(this.#messages[at]?.content).filter(isCall);
+    return calls.length > this.#messages.slice(at + 1).filter(({ role }) => role === "toolResult").length;
   }
 }
 
