@@ -240,6 +240,25 @@ test("a running turn has each message once, and no command", () => {
   expect(heard.messages).toHaveLength(2);
 });
 
+test("a turn that OpenClaw tries again has its message once", () => {
+  const heard = new Heard();
+  const [asked, steered] = [user("go", 1), user("go", 8)].map((message, at) => ({
+    ...message,
+    idempotencyKey: `k${at}`,
+  }));
+  heard.add(asked);
+  heard.begin([]);
+  heard.add({ ...called("call_1", 2), stopReason: "error" });
+  heard.begin([]);
+  heard.add(user([{ type: "text", text: "go" }], 5));
+  heard.add(steered);
+  expect(heard.messages).toEqual([asked, steered]);
+  heard.end();
+  heard.begin([asked, steered]);
+  heard.add(user("next", 9));
+  expect(heard.messages).toEqual([user("next", 9)]);
+});
+
 test("what is said while tools run stands behind their results", () => {
   const heard = new Heard();
   const [said, more] = [user("mind the gap", 3), user("and the step", 4)];

@@ -265,6 +265,8 @@ export class Heard {
   #messages = [];
   /** Whether a turn runs that we are asked in. */
   #isRunning = false;
+  /** Whether it is tried again. */
+  #isRetried = false;
 
   /** @param {HostMessage} message */
   add(message) {
@@ -272,7 +274,9 @@ export class Heard {
     const isOfTurn = this.#isRunning || message.role === "user";
     // What failed is not sent again.
     const isSent = message.role !== "assistant" || (message.stopReason !== "error" && message.stopReason !== "aborted");
-    if (!isOfTurn || !isSent) {
+    // The person's words once more, with the time of this try, which no later history has.
+    const isRepeated = this.#isRetried && message.role === "user" && message.idempotencyKey === undefined;
+    if (!isOfTurn || !isSent || isRepeated) {
       return;
     }
     // OpenClaw writes a person's message when it comes, and some again when the turn begins.
@@ -292,6 +296,7 @@ export class Heard {
       const last = this.#messages.findLastIndex((message) => stands(message, history));
       this.#messages = this.#messages.slice(last + 1);
     }
+    this.#isRetried = this.#isRunning;
     this.#isRunning = true;
     this.forget(history);
   }

@@ -1,7 +1,8 @@
 // What nobody plans: a store that may not be written, commands before the first message and in odd spellings, a sub-agent that somebody
 // talks to, sessions that are deleted under the running gateway. One gateway for all; the tests go on from each other.
-import { chmodSync, existsSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openStore } from "../../index.js";
 import { createOpenClawSandbox, type OpenClawSandbox } from "../../scripts/lib/openclaw.js";
@@ -177,6 +178,37 @@ test("an image that a person sent stands in the turns after it", async () => {
   await gateway.chat("what is it?", { sessionKey: keyOf("seen"), params: { attachments } });
   const later = [...(await turn("seen", "two", log("nashi"), { text: "two" })), ...(await turn("seen", "three"))];
   expect(later.map(images)).toEqual([1, 1, 1]);
+});
+
+test("tries, aborts and words in between begin no epoch", async () => {
+  const sessionKey = keyOf("disturbed");
+  const inWorkspace = (name: string) => join(sandbox.workspaceDir, name);
+  const begun = (name: string) => expect.poll(() => existsSync(inWorkspace(name)), { timeout: 60_000 }).toBe(true);
+  await turn("disturbed", "one", log("olive"), { status: 500 }, { text: "one" });
+  model.steps.own = [call("exec", { command: "touch hangs; sleep 100" })];
+  const hangs = gateway.chat("hang", { sessionKey });
+  await begun("hangs");
+  await gateway.call("chat.abort", { sessionKey });
+  await hangs;
+  await turn("disturbed", "two");
+  model.steps.own = [call("exec", { command: "touch runs; until test -e go; do sleep 0.1; done" }), { text: "three" }];
+  const runs = gateway.chat("three", { sessionKey });
+  await begun("runs");
+  const meanwhile = gateway.chat("mind the gap", { sessionKey });
+  const kept = async () => JSON.stringify(await gateway.call("chat.history", { sessionKey }));
+  await expect.poll(kept, { timeout: 60_000 }).toContain("mind the gap");
+  // It waits for more words before it reaches the turn.
+  await setTimeout(2_000);
+  writeFileSync(inWorkspace("go"), "");
+  await Promise.all([runs, meanwhile]);
+  const [four] = await turn("disturbed", "four");
+  expect(
+    lines(four)
+      .slice(-4)
+      .map((line) => line.replace(/\[.*?\] /, "")),
+  ).toEqual([expect.stringMatching(/^tool: /), "user: mind the gap", "assistant: three", "user: four"]);
+  expect(await said("disturbed", "/palimpsest")).toContain("epochs    none: ");
+  expect((await said("disturbed", "/palimpsest objects")).match(/sleep 100/g)).toHaveLength(1);
 });
 
 test("a session deleted under the gateway begins anew", async () => {
