@@ -259,6 +259,31 @@ test("a turn that OpenClaw tries again has its message once", () => {
   expect(heard.messages).toEqual([user("next", 9)]);
 });
 
+test("of words in quick succession a turn has what it answers", () => {
+  const heard = new Heard();
+  const all = ["one", "two", "three"].map((text, at) => ({ ...user(text, at + 1), idempotencyKey: `k${at}` }));
+  all.map((message) => heard.add(message));
+  heard.begin([], "[Fri] one");
+  expect(heard.messages).toEqual(all.slice(0, 1));
+  const answer = { ...called("call_1", 4), content: [{ type: "text", text: "yes" }] };
+  heard.add(answer);
+  heard.add(user("four", 5));
+  heard.forget([all[0], answer]);
+  heard.end();
+  heard.begin([all[0], answer], "three");
+  expect(heard.messages).toEqual(all.slice(2));
+  heard.forget(all.slice(2));
+  heard.end();
+  // It asks in other words than those that it wrote.
+  heard.add(user("five", 6));
+  heard.begin([all[0], answer, all[2], user("four", 5)], "fünf");
+  expect(heard.messages).toEqual([user("five", 6)]);
+  heard.forget([user("five", 6)]);
+  heard.end();
+  heard.begin([all[0], answer, all[2], user("four", 5)], "two");
+  expect(heard.messages).toEqual([all[1]]);
+});
+
 test("what is said while tools run stands behind their results", () => {
   const heard = new Heard();
   const [said, more] = [user("mind the gap", 3), user("and the step", 4)];

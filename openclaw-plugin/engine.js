@@ -106,9 +106,9 @@ export class Engine {
    * @param {AssembleParams} params
    */
   async #begin(params) {
-    const { sessionId, sessionKey, messages } = params;
+    const { sessionId, sessionKey, messages, prompt } = params;
     this.#turn = { sessionId, sessionKey };
-    this.#plugin.begin(sessionId, sessionKey, messages);
+    this.#plugin.begin(sessionId, sessionKey, messages, prompt);
     const cwd = this.#ctx.workspaceDir ?? process.cwd();
     const current = await this.#plugin.sessions.of({ sessionId, sessionKey, cwd });
     this.#hold(current);

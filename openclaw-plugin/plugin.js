@@ -86,10 +86,11 @@ export class Plugin {
    * @param {string} sessionId
    * @param {string | undefined} sessionKey
    * @param {readonly HostMessage[]} history
+   * @param {string} [prompt]
    */
-  begin(sessionId, sessionKey, history) {
+  begin(sessionId, sessionKey, history, prompt) {
     this.#histories.delete(sessionId);
-    this.heard(sessionKey).begin(history);
+    this.heard(sessionKey).begin(history, prompt);
     if (sessionKey !== undefined) {
       this.#sessionOf.delete(sessionKey);
       this.#sessionOf.set(sessionKey, sessionId);

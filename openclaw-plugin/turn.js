@@ -267,6 +267,8 @@ export class Heard {
   #isRunning = false;
   /** Whether it is tried again. */
   #isRetried = false;
+  /** What persons wrote before it began, and wait for turns of their own. @type {HostMessage[]} */
+  #waiting = [];
 
   /** @param {HostMessage} message */
   add(message) {
@@ -289,12 +291,23 @@ export class Heard {
     }
   }
 
-  /** A turn begins, behind this history. @param {readonly HostMessage[]} history */
-  begin(history) {
+  /**
+   * A turn begins, behind this history.
+   * @param {readonly HostMessage[]} history
+   * @param {string} [prompt] what it answers
+   */
+  begin(history, prompt = "") {
     if (!this.#isRunning) {
       // What came before a message of the history stands there too, if only as a part of one.
       const last = this.#messages.findLastIndex((message) => stands(message, history));
-      this.#messages = this.#messages.slice(last + 1);
+      const since = this.#messages.slice(last + 1);
+      const all = [...this.#waiting.filter((message) => !stands(message, history)), ...since];
+      const isAnswered = (/** @type {HostMessage} */ { content }) =>
+        textsOf(content).some((text) => text !== "" && prompt.includes(text));
+      const answered = all.filter(isAnswered);
+      // OpenClaw may ask in other words than those that it wrote.
+      this.#messages = answered.length === 0 ? since : answered;
+      this.#waiting = all.filter((message) => !this.#messages.includes(message)).slice(-maxWaiting);
     }
     this.#isRetried = this.#isRunning;
     this.#isRunning = true;
