@@ -276,7 +276,7 @@ test("of words in quick succession a turn has what it answers", () => {
   heard.end();
   // It asks in other words than those that it wrote.
   heard.add(user("five", 6));
-  heard.begin([all[0], answer, all[2], user("four", 5)], "fünf");
+  heard.begin([all[0], answer, all[2], user("four", 5)], "fünf, not twofold");
   expect(heard.messages).toEqual([user("five", 6)]);
   heard.forget([user("five", 6)]);
   heard.end();

@@ -302,8 +302,12 @@ export class Heard {
       const last = this.#messages.findLastIndex((message) => stands(message, history));
       const since = this.#messages.slice(last + 1);
       const all = [...this.#waiting.filter((message) => !stands(message, history)), ...since];
+      // Up to the end of a line: a short word may stand within other words.
+      const asked = `\n${prompt.trim()}\n`;
       const isAnswered = (/** @type {HostMessage} */ { content }) =>
-        textsOf(content).some((text) => text !== "" && prompt.includes(text));
+        textsOf(content).some(
+          (text) => text.trim() !== "" && [" ", "\n"].some((before) => asked.includes(`${before}${text.trim()}\n`)),
+        );
       const answered = all.filter(isAnswered);
       // OpenClaw may ask in other words than those that it wrote.
       this.#messages = answered.length === 0 ? since : answered;
