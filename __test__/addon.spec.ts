@@ -300,7 +300,10 @@ describe("openStore rejects", () => {
     database.exec("PRAGMA user_version = 999");
     database.close();
     const error = await rejection(() => openStore({ path }));
-    expect(error).toMatchObject({ code: "NEWER_SCHEMA", hint: "update palimpsest" });
+    expect(error).toMatchObject({
+      code: "NEWER_SCHEMA",
+      hint: "update palimpsest; if that was done meanwhile, start this again",
+    });
     expect(error.message).toMatch(/schema 999, this program knows up to \d+/);
   });
 

@@ -192,7 +192,7 @@ pub enum Error {
         recorded: String,
     },
     /// The store's schema is newer than this program.
-    #[strum(message = "update palimpsest")]
+    #[strum(message = "update palimpsest; if that was done meanwhile, start this again")]
     #[error("store `{path}` has schema {found}, this program knows up to {known}")]
     NewerSchema {
         /// The store.
