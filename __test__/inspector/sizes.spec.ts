@@ -42,6 +42,15 @@ test("each call has the same size in its view, ledger and charts", async () => {
   expect(session.ledger.perCall.some(({ ours }) => ours.sent > 0)).toBe(true);
 });
 
+test("each call costs in its session's table what the ledger has for it", () => {
+  expect(session.ledger.hostCalls.cost).toBeGreaterThan(10_000);
+  for (const { number, ours, plain, usdPerMillion } of session.ledger.perCall) {
+    const price = (usdPerMillion ?? 0) / 1e6;
+    expect(course.bills[number - 1]).toMatchObject({ ours: ours.cost * price, plain: plain.cost * price });
+  }
+  expect(course.bills.at(-1)?.sum.ours).toBeCloseTo(session.ledger.dollars?.bill ?? 0, 6);
+});
+
 test("plain's line has no hole where a call failed", () => {
   expect(session.timeline.calls.some(({ kinds }) => kinds === null)).toBe(true);
   const [plain] = course.windowSeries().filter(({ name }) => name === "plain");

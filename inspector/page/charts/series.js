@@ -26,11 +26,11 @@ const MARKS = {
 };
 
 /**
- * What one side paid for a call, and since the call before.
+ * What one side paid since the call before, that call included.
  * @param {import("../../../index.js").LedgerCall} call
  * @param {"ours" | "plain"} side
  */
-function costOf({ ours, plain, warming, faults, hostCalls }, side) {
+function paidOf({ ours, plain, warming, faults, hostCalls }, side) {
   return side === "ours"
     ? ours.cost + warming.cost + faults.charged + hostCalls.cost
     : plain.cost + warming.plainCost + hostCalls.plainCost;
@@ -68,17 +68,15 @@ export class Course {
     return Math.min(mark.call, this.calls.length) - 1;
   }
 
-  /** What each call cost and what all up to it cost, ours beside plain. */
+  /** What each call cost by itself, and all that was paid up to it, ours beside plain. */
   sums() {
     const sum = { ours: 0, plain: 0 };
     return this.numbers.map((number) => {
       const call = this.known.get(number);
       const price = this.isDollars ? (call?.usdPerMillion ?? 0) / 1e6 : 1;
-      const ours = call === undefined ? 0 : costOf(call, "ours") * price;
-      const plain = call === undefined ? 0 : costOf(call, "plain") * price;
-      sum.ours += ours;
-      sum.plain += plain;
-      return { ours, plain, sum: { ...sum } };
+      sum.ours += call === undefined ? 0 : paidOf(call, "ours") * price;
+      sum.plain += call === undefined ? 0 : paidOf(call, "plain") * price;
+      return { ours: (call?.ours.cost ?? 0) * price, plain: (call?.plain.cost ?? 0) * price, sum: { ...sum } };
     });
   }
 
