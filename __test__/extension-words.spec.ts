@@ -211,7 +211,11 @@ describe("the report of /context", () => {
         savedDollars: -0.008,
       },
     ],
-    perCall: [],
+    // 39 reports of 40 calls with a price, and two without.
+    perCall: Array.from({ length: 42 }, (_, at) => ({
+      usdPerMillion: at < 40 ? 3 : null,
+      reported: at === 7 ? null : {},
+    })) as Ledger["perCall"],
   };
 
   const kinds = { prompt: 3_100, person: 400, model: 8_000, outputs: 20_000, files: 0, references: 900, notes: 0 };
@@ -234,7 +238,7 @@ describe("the report of /context", () => {
         "cost      $1.08 for input so far; plain Pi $1.35, so 20 % saved",
         "          in it: $0.012 for our tools and guidance",
         "          in it: $0.030 for 2 requests that kept the cache warm",
-        "          the provider reports $1.10 for the input of 42 calls, estimated before at $1.04",
+        "          the provider reports $1.10 for the input of 39 calls, estimated before at $1.04",
         "          not in it: 2 calls to models that are free or whose price is not known",
         "          each call at the prices of its model; those of the newest: from Pi's model data",
         "          in it: $0.060 for 3 calls with Pi's own messages, 1 call of them because something failed",

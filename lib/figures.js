@@ -25,3 +25,11 @@ export function dollars(value) {
   const text = size.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
   return `${value < 0 ? "−" : ""}$${text}`;
 }
+
+/**
+ * Number of calls in what was reported in dollars: those of a known price, of whose input the provider reported.
+ * @param {Pick<import("../index.js").Ledger, "perCall">} ledger
+ */
+export function reportedCalls({ perCall }) {
+  return perCall.filter(({ reported, usdPerMillion }) => reported !== null && usdPerMillion !== null).length;
+}

@@ -1,7 +1,7 @@
 // What a person reads of a session: the window, what was paid beside the plain host, what the model missed, and the epochs; the settings,
 // with who set them, and what is shared. Every figure has its unit. Decides nothing.
 import { faultDeeds } from "./faults.js";
-import { dollars, shortCount, shortFigures } from "./figures.js";
+import { dollars, reportedCalls, shortCount, shortFigures } from "./figures.js";
 import { sharingLines } from "./sharing.js";
 import { name } from "./terminal.js";
 import { counted, cut, percent, shortPath } from "./words.js";
@@ -126,7 +126,8 @@ function asMuch(cost) {
 
 /** @param {Ledger} ledger @param {NonNullable<Ledger["dollars"]>} sums @param {string} host */
 function pricedLines(ledger, sums, host) {
-  const { calls, warming, reported, prices } = ledger;
+  const { calls, warming, prices } = ledger;
+  const reports = reportedCalls(ledger);
   const lines = [
     `${dollars(sums.bill)} for input so far; plain ${host} ${dollars(sums.plainBill)}${difference(sums.bill, sums.plainBill)}`,
     `in it: ${dollars(sums.overhead)} for our tools and guidance`,
@@ -134,11 +135,9 @@ function pricedLines(ledger, sums, host) {
   if (warming.requests > 0) {
     lines.push(`in it: ${dollars(sums.warming)} for ${counted(warming.requests, "request")} that kept the cache warm`);
   }
-  if (reported.calls > 0) {
+  if (reports > 0) {
     const same = `estimated before at ${dollars(sums.estimated)}`;
-    lines.push(
-      `the provider reports ${dollars(sums.reported)} for the input of ${counted(reported.calls, "call")}, ${same}`,
-    );
+    lines.push(`the provider reports ${dollars(sums.reported)} for the input of ${counted(reports, "call")}, ${same}`);
   }
   if (sums.calls < calls) {
     lines.push(`not in it: ${counted(calls - sums.calls, "call")} to models that are free or whose price is not known`);

@@ -5,7 +5,7 @@ import { changesAgainstPlain, sums } from "../../inspector/page/call/changes.js"
 import { Course } from "../../inspector/page/charts/series.js";
 import type { SessionView } from "../../inspector/protocol.js";
 import { Answers } from "../../inspector/server/answers.js";
-import { shortCount } from "../../lib/figures.js";
+import { dollars, shortCount } from "../../lib/figures.js";
 import { noBrowser, open, privateFolder, serve, shoot } from "./browser.ts";
 import { type Made, narrowStore } from "./stores.ts";
 
@@ -97,6 +97,19 @@ describe.skipIf(noBrowser)("in the browser", () => {
       "the model missed something",
     ]);
     await page.locator(".figures", { hasText: `newest request${sent} tokensplain ${other}` }).waitFor();
+    // The bill holds a call that failed; the provider reported the others.
+    const { bill, reported, estimated, calls } = session.ledger.dollars ?? {
+      bill: 0,
+      reported: 0,
+      estimated: 0,
+      calls: 0,
+    };
+    const report = `the provider reports ${dollars(reported)} for ${calls - 1} calls, estimated before at ${dollars(estimated)}`;
+    await page.locator(".figures", { hasText: `input cost${dollars(bill)}` }).waitFor();
+    await page.locator(".figures", { hasText: `less than plain; ${report}` }).waitFor();
+    const alone = `1 call${dollars(session.ledger.hostCalls.dollars)} of the input cost; 1 because something failed`;
+    await page.locator(".figures", { hasText: `sent by the host alone${alone}` }).waitFor();
+    await shoot(page, "session-bill");
     await page.locator(".readout", { hasText: `window${ours.sent.toLocaleString("en")}` }).waitFor();
     await page.getByRole("link", { name: "Newest call" }).click();
     await page.locator(".figures", { hasText: `request as sent${sent} tok` }).waitFor();

@@ -1,7 +1,7 @@
 // `palimpsest ledger`: what a session's calls cost, beside plain Pi; each epoch, and each call.
 import { plural } from "../../lib/describe.js";
 import { faultCounts } from "../../lib/faults.js";
-import { dollars as asMoney, shortFigures } from "../../lib/figures.js";
+import { dollars as asMoney, reportedCalls, shortFigures } from "../../lib/figures.js";
 import { isTerminal, write, writeJson } from "../lib/output.js";
 import { withStore } from "../lib/store.js";
 import { pairs, shownFigure, writeTable } from "../lib/table.js";
@@ -49,7 +49,7 @@ async function writeSums({ epochs, ...ledger }) {
       calls: `${ledger.calls}${hosts}${failed}`,
       prices: prices === null ? "-" : priced(prices),
       bill: `${uncached(ledger.bill)}; plain ${uncached(ledger.plainBill)}, ratio ${ratio}`,
-      ...(dollars !== null && { dollars: inDollars(dollars, ledger.calls) }),
+      ...(dollars !== null && { dollars: inDollars(dollars, ledger) }),
       sent: sums(ours),
       plain: `${sums(plain)}, ${plural(ledger.plainCompactions, "compaction")}`,
       overhead: uncached(overhead),
@@ -108,11 +108,16 @@ async function writeCalls({ perCall }) {
 
 /**
  * @param {import("../../index.js").LedgerDollars} dollars
- * @param {number} all number of calls
+ * @param {Pick<Ledger, "calls" | "perCall">} ledger
  */
-function inDollars({ calls, bill, plainBill, reported, estimated }, all) {
-  const of = calls < all ? `, of ${calls} of ${plural(all, "call")}` : "";
-  return `${asMoney(bill)}; plain ${asMoney(plainBill)}; reported ${asMoney(reported)}, estimated ${asMoney(estimated)}${of}`;
+function inDollars({ calls, bill, plainBill, reported, estimated }, ledger) {
+  const of = calls < ledger.calls ? `, of ${calls} of ${plural(ledger.calls, "call")}` : "";
+  const reports = reportedCalls(ledger);
+  const same =
+    reports === 0
+      ? ""
+      : `; reported ${asMoney(reported)} for ${plural(reports, "call")}, estimated ${asMoney(estimated)}`;
+  return `${asMoney(bill)}; plain ${asMoney(plainBill)}${of}${same}`;
 }
 
 /** @param {import("../../index.js").LedgerSums} side */

@@ -2,7 +2,7 @@
 
 import { shortCount } from "../../../lib/figures.js";
 import { put } from "../elements/dom.js";
-import { cost, percent, savedShare, whole } from "../elements/numbers.js";
+import { cost, counted, percent, savedShare, whole } from "../elements/numbers.js";
 
 /** @typedef {import("../../../index.js").SessionInfo} SessionInfo */
 /** @typedef {import("../../../index.js").SessionBill} SessionBill */
@@ -123,5 +123,6 @@ function billTexts({ bill, plainBill, dollars, faults, window }) {
 function billTitle({ bill, plainBill, dollars }) {
   const [ours, plain] = dollars === null ? [bill, plainBill] : [dollars.bill, dollars.plainBill];
   const isDollars = dollars !== null;
-  return `${cost(ours, isDollars)} instead of ${cost(plain, isDollars)}`;
+  const of = dollars === null ? "" : `, for ${counted(dollars.calls, "call")} of known price`;
+  return `${cost(ours, isDollars)} instead of ${cost(plain, isDollars)}${of}`;
 }

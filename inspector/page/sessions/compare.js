@@ -81,7 +81,7 @@ const ROWS = [
 
 /** @param {Both} both */
 function figuresTable(both) {
-  const isDollars = both.every(({ session }) => session.ledger.dollars !== null);
+  const isDollars = both.every(({ course }) => course.isDollars);
   const heads = both.map(({ name, session: { info } }) =>
     element(
       "span",

@@ -2,7 +2,7 @@
 
 import { whose } from "../../../lib/describe.js";
 import { faultDeeds } from "../../../lib/faults.js";
-import { shortCount } from "../../../lib/figures.js";
+import { reportedCalls, shortCount } from "../../../lib/figures.js";
 import { KINDS } from "../charts/kinds.js";
 import { Panel } from "../charts/panel.js";
 import { Course } from "../charts/series.js";
@@ -231,13 +231,15 @@ function waysOn(id, { newest, objects, isLive }) {
  * @param {import("../../../index.js").Ledger} ledger
  * @param {string} harness
  */
-function tiles({ bill, plainBill, dollars, perCall, faults, epochs, failedCalls, hostCalls }, harness) {
+function tiles(ledger, harness) {
+  const { bill, plainBill, dollars, perCall, faults, epochs, failedCalls, hostCalls } = ledger;
   const isDollars = dollars !== null;
   const [ours, plain] = dollars === null ? [bill, plainBill] : [dollars.bill, dollars.plainBill];
   const newest = perCall.at(-1);
-  const reported = dollars !== null && dollars.reported > 0 ? `; reported ${cost(dollars.reported, true)}` : "";
+  const alone = isDollars ? hostCalls.dollars : hostCalls.cost;
+  const waiting = failedCalls - hostCalls.failed;
   const figures = [
-    ["input cost", cost(ours, isDollars), `${savedText(ours, plain)}${reported}`],
+    ["input cost", cost(ours, isDollars), said([savedText(ours, plain), ...ofWhichCalls(ledger)])],
     [
       `plain ${harness} would have cost`,
       cost(plain, isDollars),
@@ -261,7 +263,11 @@ function tiles({ bill, plainBill, dollars, perCall, faults, epochs, failedCalls,
     [
       "sent by the host alone",
       counted(hostCalls.calls, "call"),
-      failedCalls === 0 ? "" : `${whole(failedCalls)} because something failed`,
+      said([
+        alone === 0 ? "" : `${cost(alone, isDollars)} of the input cost`,
+        hostCalls.failed === 0 ? "" : `${whole(hostCalls.failed)} because something failed`,
+        waiting === 0 ? "" : `${whole(waiting)} more that failed, not in it yet`,
+      ]),
     ],
   ];
   return element(
@@ -276,4 +282,28 @@ function tiles({ bill, plainBill, dollars, perCall, faults, epochs, failedCalls,
       ),
     ),
   );
+}
+
+/** @param {string[]} parts those that say nothing are empty */
+function said(parts) {
+  return parts.filter((part) => part !== "").join("; ");
+}
+
+/**
+ * Which calls a sum of dollars covers, and which what the provider reported: not always the same ones.
+ * @param {import("../../../index.js").Ledger} ledger
+ */
+function ofWhichCalls(ledger) {
+  const { calls, dollars } = ledger;
+  if (dollars === null) {
+    return [];
+  }
+  const { reported, estimated } = dollars;
+  const reports = reportedCalls(ledger);
+  return [
+    dollars.calls === calls ? "" : `not in it: ${counted(calls - dollars.calls, "call")}, free or of unknown price`,
+    reports === 0
+      ? ""
+      : `the provider reports ${cost(reported, true)} for ${counted(reports, "call")}, estimated before at ${cost(estimated, true)}`,
+  ];
 }
