@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { openStore } from "../../index.js";
 import { noBrowser, open, overhang, privateFolder, serve, shoot, violations } from "./browser.ts";
+import { Host } from "./host.ts";
 import { crowdedStore, workedStore } from "./stores.ts";
 
 const folder = privateFolder();
@@ -157,6 +158,27 @@ describe.skipIf(noBrowser)("a store", () => {
 });
 
 describe.skipIf(noBrowser)("two sessions of a list", () => {
+  test("of which one is a fork say that it has the other's calls", async () => {
+    const place = join(folder, "fork");
+    mkdirSync(place, { mode: 0o700 });
+    const { path, session } = await workedStore(place, { turns: 1 });
+    const store = await openStore({ path });
+    const cwd = join(place, "project");
+    const fork = await Host.open(store, { sessionId: "fork", parentSessionId: "worked", cwd });
+    fork.user("Go on.");
+    await fork.say("Done.");
+    await fork.session.close();
+    const { calls } = await store.ledger(session);
+    await store.close();
+    const page = await open(await serve("--store", path));
+    await page.locator(".sessions-list .rows a").first().click();
+    const said = `${calls + 1} calls, those before it was forked from another session included`;
+    await page.locator("p.place", { hasText: said }).waitFor();
+    await page.goBack();
+    await page.locator(".sessions-list .rows a").last().click();
+    await page.locator("p.place", { hasText: new RegExp(` ${calls} calls$`) }).waitFor();
+  });
+
   test("are compared when they are chosen", async () => {
     const place = join(folder, "two");
     mkdirSync(place, { mode: 0o700 });

@@ -195,7 +195,8 @@ export function placeOf(info) {
  */
 function headOf({ info, ledger, timeline }, isLive) {
   const { id, title, harness, started, updated } = info;
-  const calls = counted(timeline.calls.length, "call");
+  const from = `, those before it ${info.origin === "parted" ? "parted" : "was forked"} from another session included`;
+  const calls = `${counted(timeline.calls.length, "call")}${info.origin === null ? "" : from}`;
   const name = title === null ? "Untitled session" : oneLine(title, 200);
   const place = `${placeOf(info)} · ${clock(started)} to ${clock(updated)} · ${calls}`;
   const newest = timeline.calls.at(-1)?.number;
