@@ -565,7 +565,7 @@ test("images that a person sent stand in later turns", async () => {
   const plugin = new Plugin(join(folder, "palimpsest"), { warn: () => {} });
   plugin.sessions.configure({ store: "store.sqlite", track: false });
   const host = { buildMemorySystemPromptAddition: () => undefined } as unknown as HostFunctions;
-  const engine = new Engine(plugin, { workspaceDir: folder }, host);
+  let engine = new Engine(plugin, { workspaceDir: folder }, host);
   const runtimeSettings = { executionHost: { id: "openclaw-embedded" } };
   const assembled = async (messages: HostMessage[], limits = {}) => {
     const params = { sessionId: "s", sessionKey: "agent:main:main", messages };
@@ -591,6 +591,15 @@ test("images that a person sent stand in later turns", async () => {
   expect(await assembled(shown)).toEqual(expected);
   const recorded = await (await plugin.sessions.opened("s"))?.store.recordedCall("latest");
   expect(recorded?.messages.map((message) => message.includes("AAAA"))).toEqual([true, false, true, false]);
+  await engine.dispose();
+  // Where a turn fails to begin, its history goes out all the same.
+  plugin.begin = () => {
+    throw new Error("broken");
+  };
+  engine = new Engine(plugin, { workspaceDir: folder }, host);
+  await assembled(named, { maxOutputTokens: 1 });
+  expect(await assembled(shown)).toEqual(expected);
+  expect(plugin.failures.newest).toContain("broken");
   await engine.dispose();
   await plugin.sessions.closeAll();
 });

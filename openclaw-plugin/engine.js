@@ -108,12 +108,12 @@ export class Engine {
   async #begin(params) {
     const { sessionId, sessionKey, messages, prompt } = params;
     this.#turn = { sessionId, sessionKey };
+    this.#history = messages;
     this.#plugin.begin(sessionId, sessionKey, messages, prompt);
     const cwd = this.#ctx.workspaceDir ?? process.cwd();
     const current = await this.#plugin.sessions.of({ sessionId, sessionKey, cwd });
     this.#hold(current);
     this.#current = current;
-    this.#history = messages;
     await this.#remember(sessionId, messages);
     this.#addition = await this.#additionFor(params);
     return asksAgain(params) ? plain(messages) : this.#within(params);
