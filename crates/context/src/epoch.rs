@@ -112,6 +112,8 @@ struct Cause {
     reason: String,
     /// Cost to reserve on top of the rewrite; `None` if the epoch may exceed the bound.
     reserve: Option<f64>,
+    /// Fewest tokens that it must free, also if what leaves was what others referred to.
+    least: u64,
     leaving: Vec<Item<Leaving>>,
     /// Window index of the first message that may change. Caches hold everything before it.
     from: usize,
@@ -142,14 +144,14 @@ fn decide_in_full(session: &Session, shown: &[u64], terms: &EpochTerms<'_>) -> O
     new.or_else(|| borne(session, &standing, rewrite?, terms))
 }
 
-/// The epoch with this cause, if the bill can afford it.
+/// The epoch with this cause, if it frees enough and the bill can afford it.
 fn borne(
     session: &Session,
     standing: &Standing<'_>,
     cause: Cause,
     terms: &EpochTerms<'_>,
 ) -> Option<NewEpoch> {
-    let reserve = cause.reserve;
+    let (reserve, least) = (cause.reserve, cause.least);
     let new = epoch(session, standing, cause, &working_set::kept(session, terms));
     // An epoch may also change text before the first item that leaves. The rewrite then starts
     // there and costs more, so the bound is checked again.
@@ -157,7 +159,7 @@ fn borne(
         let cost = standing.rewrite_from(first_changed(session, &new), new.freed_tokens);
         terms.bound.affords_epoch(cost + reserve)
     });
-    is_borne.then_some(new)
+    (is_borne && new.freed_tokens >= least).then_some(new)
 }
 
 /// The host rewrote its list: decide afresh about everything that no cache holds.
@@ -166,7 +168,7 @@ fn rewritten(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     let from = terms.cold_from;
     let leaving = standing.cold_behind(from);
     let reason = format!("the host rewrote its list ({})", how.as_str());
-    Some(Cause { reason, reserve: None, leaving, from, notes_from: from })
+    Some(Cause { reason, reserve: None, least: 0, leaving, from, notes_from: from })
 }
 
 /// The window is under pressure, and one of these holds: the bill can afford the rewrite, the
@@ -197,6 +199,7 @@ fn pressed(standing: &mut Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause>
     (gain > 0 && is_worth).then_some(Cause {
         reason,
         reserve: None,
+        least: 1,
         leaving,
         from: 0,
         notes_from: 0,
@@ -265,8 +268,9 @@ fn cold(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     let leaving = standing.cold_behind(from);
     let gain: u64 = leaving.iter().map(|item| item.gain).sum();
     let reason = format!("the cache is cold: {gain} tokens need not be written again");
-    let may = gain >= terms.collapse_tokens;
-    may.then_some(Cause { reason, reserve: None, leaving, from, notes_from: from })
+    let least = terms.collapse_tokens;
+    let may = gain >= least;
+    may.then_some(Cause { reason, reserve: None, least, leaving, from, notes_from: from })
 }
 
 /// Keeping the items of a suffix has cost as much as rewriting it without them, and the bill can
@@ -295,7 +299,8 @@ fn paid(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
         let may = pays && terms.bound.affords_epoch(cost + reserve);
         let (leaving, reserve, notes_from) =
             (leaving.to_vec(), Some(reserve), leaving.last()?.index);
-        may.then_some(Cause { reason, reserve, leaving, from: 0, notes_from })
+        let least = terms.collapse_tokens;
+        may.then_some(Cause { reason, reserve, least, leaving, from: 0, notes_from })
     })
 }
 
@@ -330,8 +335,8 @@ fn soon(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     let reserve = standing.fault_risk(leaving);
     let reason = format!("{gain} tokens can go, only {again} are read again");
     let may = terms.bound.affords_epoch(standing.rewrite_cost(&suffix, from, gain) + reserve);
-    let (leaving, reserve) = (leaving.to_vec(), Some(reserve));
-    may.then_some(Cause { reason, reserve, leaving, from, notes_from: from })
+    let (leaving, reserve, least) = (leaving.to_vec(), Some(reserve), terms.collapse_tokens);
+    may.then_some(Cause { reason, reserve, least, leaving, from, notes_from: from })
 }
 
 /// Builds the epoch. `kept`: positions of messages that stay as they are.
@@ -354,7 +359,9 @@ fn epoch(
         .iter()
         .filter(|(at, treatment)| *treatment == Treatment::Reference && !hides(*at))
         .count() as u64;
-    let freed_tokens = cause.leaving.iter().map(|item| item.gain).sum();
+    let gain: u64 = cause.leaving.iter().map(|item| item.gain).sum();
+    let shown_again = treatments.iter().filter(|(at, _)| !hides(*at));
+    let freed_tokens = gain.saturating_sub(standing.restored(shown_again));
     let window = &session.chat().window;
     let notes_before = match cause.notes_from {
         0 => 0,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::excerpt::Piece;
+use super::excerpt::{Piece, uncut_lines};
 use super::lines::LineRange;
 use base::object::{Hash, ObjectId};
 
@@ -43,6 +43,28 @@ pub enum Treatment {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         counted: bool,
     },
+}
+
+impl Treatment {
+    /// How many of the message's lines are shown, of how many; `None` where it shows others.
+    pub fn lines_shown(&self) -> Option<(u64, u64)> {
+        let sum = |lines: &mut dyn Iterator<Item = LineRange>| lines.map(|range| range.len()).sum();
+        match self {
+            Self::Given => Some((1, 1)),
+            Self::Reference => Some((0, 1)),
+            Self::Excerpt { pieces } => {
+                Some((sum(&mut uncut_lines(pieces)), sum(&mut pieces.iter().map(Piece::lines))))
+            }
+            Self::Reread { parts } => Some((
+                sum(&mut parts
+                    .iter()
+                    .filter(|part| part.stands_at.is_none())
+                    .map(|part| part.range)),
+                sum(&mut parts.iter().map(|part| part.range)),
+            )),
+            Self::Current { .. } => None,
+        }
+    }
 }
 
 /// Adjacent whole steps replaced by one line at the user message before them (`log`). A fold that

@@ -144,6 +144,21 @@ impl<'a> Standing<'a> {
         self.working.difference(collapsing).copied().collect()
     }
 
+    /// About how many tokens messages take more under these treatments: those whose lines stood in
+    /// what leaves show them themselves. Without files whose text is shown anew.
+    pub(super) fn restored<'t>(
+        &self,
+        treatments: impl Iterator<Item = &'t (u64, Treatment)>,
+    ) -> u64 {
+        let more = treatments.filter_map(|(at, treatment)| {
+            let shown = *self.bare.get(self.session.chat().index_of(*at)?)?;
+            let (here, all) = treatment.lines_shown()?;
+            let whole = self.session.chat().get(*at)?.tokens;
+            Some((whole * here / all.max(1)).saturating_sub(shown))
+        });
+        more.sum()
+    }
+
     /// Whether the newest message begins a turn.
     pub(super) fn begins_turn(&self) -> bool {
         begins_turn(self.session)

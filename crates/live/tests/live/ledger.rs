@@ -194,6 +194,22 @@ fn epochs_save_no_more_once_plain_has_compacted() {
 }
 
 #[test]
+fn no_epoch_starts_whose_lines_only_move() {
+    let mut host = host("openai");
+    host.window = 40_000;
+    host.user("Go.");
+    for first in 0..16 {
+        host.send();
+        // Each stands in the one before, but for a line.
+        let output: String = (first..2_900).map(|line| format!("{line}\n")).collect();
+        host.tool("bash", &json!({ "command": format!("seq {first} 2899") }), &output);
+    }
+    host.send();
+    let freed: Vec<u64> = host.live.state().bill().epochs.iter().map(|epoch| epoch.freed).collect();
+    assert!(freed.iter().all(|freed| *freed >= 1_000), "{freed:?}");
+}
+
+#[test]
 fn inspected_calls_have_the_ledgers_sizes_on_both_sides() {
     let mut host = host("openai");
     host.window = 60_000;
