@@ -116,7 +116,10 @@ pub fn counted_of(text: &str, ranges: &[LineRange], are_counted: bool) -> (Vec<L
     let lines = text.split('\n').count() as u64;
     let ends_line = are_counted && text.ends_with('\n');
     let is_last = ranges.last().is_some_and(|range| range.last == lines);
-    (counted(ranges, ends_line && is_last), lines - u64::from(ends_line))
+    let shown = counted(ranges, ends_line && is_last);
+    // The empty line behind the last line end counts where nothing else is shown.
+    let last = shown.last().map_or(0, |range| range.last);
+    (shown, last.max(lines - u64::from(ends_line)))
 }
 
 /// Lines of a text, joined by line feeds. Lines beyond its end are omitted.
@@ -375,4 +378,29 @@ fn with_notes(content: Option<&str>, notes: &[Note], message: &HostMessage) -> S
         return format!("[{},{blocks},{notes}]", text_block(IMAGE_PLACEHOLDER));
     }
     format!("[{blocks},{notes}]")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use session::merge_ranges;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn no_line_has_a_number_above_the_count(
+            text in "(a?\n){0,4}a?",
+            (first, lines) in (1..5u64, 1..3u64),
+            beside in prop::option::of(Just(LineRange { first: 1, last: 1 })),
+        ) {
+            let all = text.split('\n').count() as u64;
+            let shown = LineRange { first: first.min(all), last: (first + lines - 1).min(all) };
+            let ranges = merge_ranges(&beside.into_iter().chain([shown]).collect::<Vec<_>>());
+            for are_counted in [false, true] {
+                let (counted, lines) = counted_of(&text, &ranges, are_counted);
+                prop_assert!(counted.last().is_none_or(|range| range.last <= lines));
+            }
+        }
+    }
 }
