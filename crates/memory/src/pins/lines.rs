@@ -195,13 +195,15 @@ impl<'a> Lines<'a> {
         })
     }
 
-    /// Where lines begin, among those that are not empty, whose first one has a mark; all that may
-    /// where it is not known.
-    fn beginning(&self, mark: Option<&str>) -> Vec<usize> {
-        match mark {
-            Some(mark) => self.marked(mark).to_vec(),
-            None => (0..self.filled.len()).collect(),
-        }
+    /// Where lines with these marks may begin, among those that are not empty: by the mark that stands
+    /// on the fewest lines, since files repeat many a line. `marks`: as [`sampled`] makes them of
+    /// `count` lines.
+    fn beginning<'m>(&self, marks: impl IntoIterator<Item = &'m str>, count: usize) -> Vec<usize> {
+        let marked = marks.into_iter().map(|mark| self.marked(mark)).zip(0..);
+        let rarest = marked.min_by_key(|(places, _)| places.len());
+        let Some((places, nth)) = rarest else { return (0..self.filled.len()).collect() };
+        let before = nth * distance(count);
+        places.iter().filter_map(|at| at.checked_sub(before)).collect()
     }
 
     fn marked(&self, mark: &str) -> &[usize] {
@@ -238,7 +240,8 @@ impl PinnedLines {
         let says = |lines: &&[(u32, String)]| {
             lines.iter().map(|(_, line)| line).eq(said.iter().map(|(_, line)| line))
         };
-        let alike = text.beginning(said.first().map(|(_, line)| mark(line)).as_deref());
+        let marks = sampled(said);
+        let alike = text.beginning(parted(&marks), said.len());
         let alike = alike.into_iter().filter_map(|at| text.filled.get(at..at + said.len()));
         Some(Self {
             first,
@@ -247,7 +250,7 @@ impl PinnedLines {
             filled: whole(said.len()),
             hash: hash_of(said),
             symbol: symbol.map(str::to_owned),
-            marks: format!("{before}{}{after}", sampled(said)),
+            marks: format!("{before}{marks}{after}"),
             start: String::new(),
         })
     }
@@ -270,9 +273,11 @@ impl PinnedLines {
                 return true;
             }
         }
-        // The second mark is that of the first line: only where it stands are lines hashed.
-        let alike = text.beginning(parted(&self.marks).nth(1)).into_iter();
-        let alike = alike.filter_map(|at| text.filled.get(at..at + self.filled as usize));
+        let filled = self.filled as usize;
+        // Without those of the lines before and after.
+        let inner = parted(&self.marks).skip(1).take(filled.div_ceil(distance(filled)));
+        let alike = text.beginning(inner, filled).into_iter();
+        let alike = alike.filter_map(|at| text.filled.get(at..at + filled));
         alike.filter(|lines| hash_of(lines) == self.hash).count() >= self.stood.max(1) as usize
     }
 
@@ -295,7 +300,7 @@ impl PinnedLines {
         let marks: Vec<&str> = parted(&self.marks).collect();
         let [before, inner @ .., after] = &marks[..] else { return None };
         let filled = self.filled as usize;
-        let step = filled.div_ceil(inner.len().max(1)).max(1);
+        let step = distance(filled);
         let wanted = inner.iter().enumerate().map(|(at, mark)| (at * step + 1, *mark));
         let wanted = wanted.chain([(0, *before), (filled + 1, *after)]);
         let start = most_likely_start(text, wanted, text.within((self.first, self.first)).start)?;
@@ -337,8 +342,12 @@ fn hash_of(lines: &[(u32, String)]) -> Hash {
 }
 
 fn sampled(lines: &[(u32, String)]) -> String {
-    let step = lines.len().div_ceil(MAX_MARKS).max(1);
-    lines.iter().step_by(step).map(|(_, line)| mark(line)).collect()
+    lines.iter().step_by(distance(lines.len())).map(|(_, line)| mark(line)).collect()
+}
+
+/// How far apart the lines are of which marks are kept, of so many lines.
+fn distance(count: usize) -> usize {
+    count.div_ceil(MAX_MARKS).max(1)
 }
 
 fn mark(line: &str) -> String {
@@ -361,4 +370,27 @@ pub(super) fn numbered((first, last): (usize, usize)) -> (u32, u32) {
 
 fn whole(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_sought_where_the_rarest_of_them_stand() {
+        let line = |at: usize| format!("repeated\n}}\nonly here {at}\n").repeat(1 + at % 2);
+        let file: String = (0..2_000).map(line).collect();
+        let moved = format!("another line\n{file}");
+        let (before, now) = (Lines::of(&file, false), Lines::of(&moved, false));
+        // Of more than forty lines not all have marks.
+        for (first, last) in [(301, 303), (302, 303), (300, 420)] {
+            let pin = PinnedLines::of(&before, (first, last), None).unwrap();
+            let marks = &pin.marks[MARK_CHARS..pin.marks.len() - MARK_CHARS];
+            let places = now.beginning(parted(marks), pin.filled as usize);
+            assert!(places.len() <= 2, "{} places", places.len());
+            assert!(places.contains(&(first as usize)), "{first}: {places:?}");
+            assert!(pin.stand_in(&now));
+            assert!(!pin.stand_in(&Lines::of(&file.replace("here 67", "there"), false)));
+        }
+    }
 }
