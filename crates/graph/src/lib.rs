@@ -25,7 +25,7 @@ use base::markdown;
 use base::object::{AsOf, ObjectId, Source, TxId};
 use store::{
     HANDLES, PREFIX_DIGITS, PlacedRelation, Relation, RelationKind, RelationPlace, SqliteBackend,
-    Store, Written, slashed,
+    Store, Written, provided_id, slashed,
 };
 
 /// Whether a path exists, given a filesystem ID and an absolute path. Called for `.obsidian` and
@@ -173,8 +173,8 @@ impl<'a> Graph<'a> {
         let references = [RelationKind::Dynamic, RelationKind::Static];
         let mut placed = self.index.relations_to(&references, id.as_str(), at)?;
         let mut calls = vec![id.as_str()];
-        let fields = version.as_ref().map(|version| &version.fields);
-        let provided = fields.and_then(|fields| fields.get("provider_call_id")?.as_str());
+        let provided =
+            version.as_deref().map(provided_id).filter(|provided| *provided != id.as_str());
         calls.extend(provided);
         for call in calls {
             placed.extend(self.index.relations_to(&[RelationKind::Call], call, at)?);

@@ -15,7 +15,7 @@ use base::object::{
 };
 use store::{
     IndexedFolder, MAX_CANDIDATES, Pin, Relation, RelationKind, SqliteBackend, Store, Version,
-    Written, slashed,
+    Written, provided_id, slashed,
 };
 
 type Memory<K, V> = RefCell<HashMap<K, V>>;
@@ -153,8 +153,7 @@ impl<'a> Resolver<'a> {
             if version.envelope.kind != ObjectType::Toolcall {
                 continue;
             }
-            let provided = version.fields.get("provider_call_id").and_then(|id| id.as_str());
-            let provider_id = provided.unwrap_or(version.envelope.id.as_str()).to_owned();
+            let provider_id = provided_id(&version).to_owned();
             let position = version.fields.get("position").and_then(serde_json::Value::as_u64);
             calls.push(Call { provider_id, position: position.unwrap_or_default(), version });
         }

@@ -36,7 +36,7 @@ use base::object::{ObjectId, ObjectType, Timestamp};
 
 pub use lines::{MAX_WINDOW_LOG, max_expanded};
 pub use of_store::Taking;
-pub use parting::copied_from;
+pub use parting::{copied_from, provided_id};
 pub use scope::session_versions;
 
 /// The scope of an archive.

@@ -31,7 +31,7 @@ mod version;
 pub use aged::Aged;
 pub use archive::{
     ArchiveScope, ChangedLatest, ExportOptions, Exported, ImportOptions, Imported, IsExcluded,
-    LeftOut, OnProgress, PartedSession, Progress, Stage, copied_from,
+    LeftOut, OnProgress, PartedSession, Progress, Stage, copied_from, provided_id,
 };
 pub use archive::{MAX_WINDOW_LOG, max_expanded};
 pub use backend::Backend;

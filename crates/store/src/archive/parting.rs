@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::incoming::Entry;
 use super::merge::Merge;
 use super::standing::{Chunk, Place, Placed, in_store};
-use crate::Put;
+use crate::{Put, Version};
 use base::error::{Error, Result};
 use base::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, Payload, RunningHash};
 
@@ -17,11 +17,18 @@ const SEPARATOR: char = '~';
 /// Digits of a mark.
 const MARK_DIGITS: usize = 8;
 
-/// The ID of the original session, if a session is a copy.
-pub fn copied_from(session: &ObjectId) -> Option<&str> {
-    let (original, mark) = session.as_str().rsplit_once(SEPARATOR)?;
+/// The ID of the original, if a session is a copy or a call got a mark.
+pub fn copied_from(id: &ObjectId) -> Option<&str> {
+    let (original, mark) = id.as_str().rsplit_once(SEPARATOR)?;
     let is_mark = mark.len() == MARK_DIGITS && mark.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_mark.then_some(original)
+}
+
+/// The ID that its provider gave a call: the call's own, unless the store has that for another.
+pub fn provided_id(call: &Version) -> &str {
+    let id = &call.envelope.id;
+    let provided = call.fields.get("provider_call_id").and_then(Value::as_str);
+    provided.or_else(|| copied_from(id)).unwrap_or(id.as_str())
 }
 
 impl Merge<'_> {

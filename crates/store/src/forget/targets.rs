@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::ForgetOptions;
 use super::scan::{each_item, reference, session_of};
-use crate::{Store, Version};
+use crate::{Store, Version, provided_id};
 use base::error::{Error, Result};
 use base::object::{AsOf, Envelope, ObjectId, ObjectType, TxId};
 
@@ -143,8 +143,7 @@ fn callers(store: &Store, met: &BTreeSet<ObjectId>) -> Result<HashMap<ObjectId, 
     for id in met {
         let latest = store.get(id, AsOf::Latest)?;
         if let Some(call) = latest.filter(|it| it.envelope.kind == ObjectType::Toolcall) {
-            let provided = call.fields.get("provider_call_id").and_then(Value::as_str);
-            calls.insert(provided.unwrap_or(id.as_str()).to_owned());
+            calls.insert(provided_id(&call).to_owned());
         }
     }
     let (mut chats, mut callers) = (BTreeSet::new(), HashMap::new());
