@@ -7,10 +7,11 @@ use aho_corasick::AhoCorasick;
 use serde_json::Value;
 
 use super::lines::{Lines, strings};
+use super::targets::NAMING;
 use crate::{PlacedItem, Store, Version};
 use base::error::{Error, Result};
 use base::object::item::partner;
-use base::object::{Hash, ObjectId, ObjectType, Source, TxId};
+use base::object::{AsOf, Hash, ObjectId, ObjectType, Source, TxId};
 
 /// Objects read at once.
 pub(crate) const PAGE: usize = 200;
@@ -123,7 +124,17 @@ impl<'a> Scan<'a> {
         targets: &'a HashSet<ObjectId>,
         contents: &'a HashSet<Hash>,
     ) -> Result<Self> {
-        let marks = targets.iter().map(|id| Value::from(id.as_str()).to_string());
+        let mut marks = Vec::new();
+        for id in targets {
+            let named = Value::from(id.as_str()).to_string();
+            let latest = store.get(id, AsOf::Latest)?;
+            if latest.is_some_and(|it| it.envelope.kind == ObjectType::Toolcall) {
+                // Elsewhere it is what a provider called any call.
+                marks.extend(NAMING.map(|member| format!("\"{member}\":{named}")));
+            } else {
+                marks.push(named);
+            }
+        }
         let marks = AhoCorasick::new(marks)
             .map_err(|error| Error::argument("target", format!("has too many objects: {error}")))?;
         let (paths, known) = (BTreeSet::new(), HashMap::new());

@@ -12,6 +12,9 @@ use crate::{Store, Version, provided_id};
 use base::error::{Error, Result};
 use base::object::{AsOf, Envelope, ObjectId, ObjectType, TxId};
 
+/// The members by which items name an object.
+pub(super) const NAMING: [&str; 2] = ["object", "active"];
+
 /// The objects to forget, and a session's objects that stay because others know them.
 #[derive(Debug, Default)]
 pub(super) struct Targets {
@@ -127,7 +130,7 @@ fn add_named(value: &Value, ids: &mut BTreeSet<ObjectId>) {
     match value {
         Value::Array(list) => list.iter().for_each(|element| add_named(element, ids)),
         Value::Object(members) => {
-            let named = ["object", "active"].iter().filter_map(|name| members.get(*name)?.as_str());
+            let named = NAMING.iter().filter_map(|name| members.get(*name)?.as_str());
             ids.extend(named.map(ObjectId::new));
             members.values().for_each(|member| add_named(member, ids));
         }

@@ -481,6 +481,32 @@ fn a_call_goes_though_another_session_has_its_id() {
 }
 
 #[test]
+fn a_call_takes_nothing_along_of_one_with_its_id_elsewhere() {
+    for searched in [false, true] {
+        let (_folder, path) = place();
+        let store = open(&path);
+        let line = "warning: the zebra is not used";
+        let (gone, said) = repeated_call(&store, "call_1", "s", &format!("{line}\nof the first"));
+        session(&store, "s", &[&gone], &[said]);
+        let other = "00000000-0003-7000-8000-000000000001";
+        let (other, said) = repeated_call(&store, other, "t", &format!("{line}\nof the second"));
+        session(&store, "t", &[&other], std::slice::from_ref(&said));
+        if searched {
+            store.search(&SearchQuery::new("zebra")).unwrap();
+        }
+        let report = store.forget(&gone, REAL).unwrap();
+        assert_eq!(
+            report.rewritten.iter().map(|it| &it.object).collect::<Vec<_>>(),
+            [&ObjectId::chat("s")]
+        );
+        assert_eq!(report.holders.len(), 2, "{report:?}");
+        assert_eq!(items(&store, &ObjectId::chat("t")), [said]);
+        let stays = store.require(&other, AsOf::Latest).unwrap();
+        assert!(store.content(&stays).unwrap().unwrap().starts_with(line));
+    }
+}
+
+#[test]
 fn a_call_that_a_fork_took_over_stays() {
     let (_folder, path) = place();
     let store = open(&path);
