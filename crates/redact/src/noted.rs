@@ -108,7 +108,15 @@ fn core(value: &str) -> &str {
 
 /// Whether a value stands where only a password stands, and is none that a reader is to replace.
 fn chosen(value: &str) -> bool {
-    !is_reference(value) && core(value).chars().count() >= 4 && checks::no_placeholder(value)
+    !is_reference(value) && core(value).chars().count() >= 4 && is_no_placeholder(value)
+}
+
+/// With a digit, the very words of a placeholder make a weak password: `mypassword123`.
+fn is_no_placeholder(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let rest = lower.replace("password", "").replace("secret", "");
+    checks::no_placeholder(&rest)
+        && (rest.len() == lower.len() || rest.contains(|char: char| char.is_ascii_digit()))
 }
 
 /// Whether a value is a password that has letters and digits, and some length.
@@ -189,6 +197,8 @@ mod tests {
             ("| password | n4Vq8sLw |", "n4Vq8sLw"),
             ("password is now aBxQrTzKwPmQs", "aBxQrTzKwPmQs"),
             ("pw: 84930217", "84930217"),
+            ("the password is hunter2secret", "hunter2secret"),
+            ("Password: mypassword123", "mypassword123"),
             ("user bob, pass=blue7horse", "blue7horse"),
             ("connect as bob with password blue7horse", "blue7horse"),
             ("Mot de passe : Lune2024x", "Lune2024x"),
@@ -253,7 +263,8 @@ mod tests {
             "the password is `DB_PASSWORD_2`; password: config.db1.password",
             "password for db1 is in vault/prod2/db1",
             "password length is 12 characters; the password is 16-characters long",
-            "Password: <your password>, password is changeme123",
+            "Password: <your password>, password is changeme123, or: password is your-secret-1",
+            "Passwords: 1Password; the password is reset-password-v2; the secret is MY_SECRET_2",
             "The password is getUserPassword() of auth2.ts",
             "the tests pass node20 and node22",
             "login page: src/login/v2.ts, user service: app:v1.2.3",
