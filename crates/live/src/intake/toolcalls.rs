@@ -14,6 +14,7 @@ use base::harness::Call;
 use base::object::{Envelope, Hash, ObjectId, ObjectType, Payload};
 use context::content::images_of;
 use context::deeds::shown_brief;
+use context::forms::lines_phrase;
 use context::host::{HostMessage, HostToolCall};
 use session::{Event, RequestKey, ResultFact, Shows};
 
@@ -31,7 +32,8 @@ impl Ingest<'_> {
         let content = match &fact.shows {
             _ if message.withheld.is_some() => None,
             Shows::File { range, .. } => {
-                Some(format!("{} {} lines {range}", call.tool, args_display(&call.args)))
+                let lines = lines_phrase(&fact.counted(&[*range]));
+                Some(format!("{} {} {lines}", call.tool, args_display(&call.args)))
             }
             _ => Some(message.text().into_owned()),
         };
