@@ -4,13 +4,14 @@
 use std::collections::{BTreeMap, HashMap};
 
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use super::format::{ContentLine, Header, VersionLine};
 use super::incoming::{Arrivals, Incoming};
 use super::lines::{Extent, Spool};
 use crate::Item;
 use base::error::{Error, Result};
-use base::object::{Envelope, Hash, ObjectType, Source};
+use base::object::{Envelope, Hash, ObjectId, ObjectType, Source};
 
 /// An archive that was completely read and checked.
 pub(super) struct Archive {
@@ -109,6 +110,15 @@ impl Incoming for Archive {
     fn version(&mut self, version: usize) -> Result<VersionLine> {
         let line = self.spool.read(self.places[version].line)?;
         read_again(&line)
+    }
+
+    fn call(&mut self, id: &ObjectId) -> Result<Option<(Map<String, Value>, bool)>> {
+        let Some(at) = self.arrivals.latest.get(id).copied() else { return Ok(None) };
+        if self.arrivals.entries[at].kind != Some(ObjectType::Toolcall) {
+            return Ok(None);
+        }
+        let line = self.version(at)?;
+        Ok(Some((line.fields, line.redacted.is_some())))
     }
 
     fn content(&mut self, hash: &Hash) -> Result<String> {

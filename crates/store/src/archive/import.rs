@@ -128,9 +128,8 @@ impl<'a> Import<'a> {
             let incomplete = std::mem::take(&mut self.incomplete);
             self.restore(&incomplete)?;
         }
-        let calls = self.merge.calls.iter();
-        self.report.calls =
-            calls.filter_map(|(id, here)| Some((id.clone(), here.clone()?))).collect();
+        let calls = std::mem::take(&mut self.merge.calls).into_iter();
+        self.report.calls = calls.filter(|(id, here)| id != here).collect();
         self.give_nicknames()?;
         self.report.objects = self.objects.len() as u64;
         let mut left_out = Vec::new();

@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use serde_json::{Map, Value};
+
 use super::format::{Key, VersionLine};
 use super::standing::Refusal;
 use crate::Item;
@@ -18,6 +20,10 @@ pub(super) trait Incoming {
 
     /// A version in its archive form.
     fn version(&mut self, version: usize) -> Result<VersionLine>;
+
+    /// The fields of a call there, and whether some of its text was replaced; `None` for an ID that
+    /// is not known to be a call's.
+    fn call(&mut self, id: &ObjectId) -> Result<Option<(Map<String, Value>, bool)>>;
 
     /// The text of a content that one of the versions names.
     fn content(&mut self, hash: &Hash) -> Result<String>;

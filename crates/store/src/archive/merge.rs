@@ -25,9 +25,6 @@ const CHUNK_ROWS: u64 = 512;
 /// Bytes of text after which a chunk ends.
 const CHUNK_BYTES: u64 = 16 << 20;
 
-/// The fields of a toolcall that say which call it is.
-const OF_A_CALL: [&str; 4] = ["chat_ref", "position", "tool", "args"];
-
 /// Plans which parts of an archive to write.
 pub(super) struct Merge<'a> {
     pub(super) store: &'a Store,
@@ -42,9 +39,8 @@ pub(super) struct Merge<'a> {
     pub(super) lacking: HashSet<usize>,
     /// Number of the archive's transactions that were checked in bulk.
     pub(super) asked: usize,
-    /// The IDs under which calls are stored here whose own the store has for another; `None` for
-    /// those that keep theirs.
-    pub(super) calls: HashMap<ObjectId, Option<ObjectId>>,
+    /// The IDs that calls have here, by those that they have where they come from.
+    pub(super) calls: HashMap<ObjectId, ObjectId>,
     /// Whether files that the store saw itself keep their latest version.
     pub(super) keeps_files: bool,
     /// Whether all transactions are written and only latest versions are restored.
@@ -251,16 +247,9 @@ impl<'a> Merge<'a> {
         if *identity != entry.identity_hash || entry.kind != Some(ObjectType::Toolcall) {
             return Ok(*identity != entry.identity_hash);
         }
-        let Some(here) = self.store.get(&entry.id, AsOf::Latest)? else { return Ok(false) };
         let there = self.incoming.version(at)?;
-        // What was replaced in a call's arguments does not make it another.
-        let is_whole = here.redacted.is_none() && there.redacted.is_none();
-        let compared = if is_whole { &OF_A_CALL[..] } else { &OF_A_CALL[..2] };
-        let differs = |name: &&str| {
-            let fields = here.fields.get(*name).zip(there.fields.get(*name));
-            fields.is_some_and(|(here, there)| here != there)
-        };
-        Ok(compared.iter().any(differs))
+        let is_redacted = there.redacted.is_some();
+        Ok(self.is_call(&entry.id, &there.fields, is_redacted)? == Some(false))
     }
 
     /// The operation that puts a version after those planned so far; `None` if it is refused.

@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use serde_json::{Map, Value};
+
 use super::format::{Key, VersionLine};
 use super::import::Import;
 use super::incoming::{Arrivals, Entry, Incoming, Member, pair};
@@ -163,6 +165,15 @@ impl Incoming for OfStore<'_> {
             self.redactor = redactor;
         }
         Ok(line)
+    }
+
+    fn call(&mut self, id: &ObjectId) -> Result<Option<(Map<String, Value>, bool)>> {
+        let version = match self.arrivals.latest.get(id) {
+            Some(at) => Some(self.versions[*at].clone()),
+            None => self.store.get(id, AsOf::Latest)?,
+        };
+        let call = version.filter(|version| version.envelope.kind == ObjectType::Toolcall);
+        Ok(call.map(|call| (call.fields, call.redacted.is_some())))
     }
 
     fn content(&mut self, hash: &Hash) -> Result<String> {

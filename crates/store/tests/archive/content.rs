@@ -313,8 +313,8 @@ fn a_call_of_another_session_with_the_same_id_is_another() {
         call(&there, "chat:theirs", 1, "theirs\n");
         let imported = here.import(&there.export(ArchiveScope::Everything));
         assert_eq!((imported.versions, imported.left_out.len()), (1, 0));
-        let of_store = Hash::of(there.store.id());
-        let mark = &of_store.as_str()[..8];
+        let of_chat = Hash::of("chat:theirs");
+        let mark = &of_chat.as_str()[..8];
         for (id, output) in
             [(&id, "mine\n"), (&ObjectId::new(format!("call_0~{mark}")), "theirs\n")]
         {

@@ -5,6 +5,7 @@
 #[path = "../../../../tests/common/recorded.rs"]
 mod recorded;
 
+mod calls;
 mod content;
 mod document;
 mod foreign;
