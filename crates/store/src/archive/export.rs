@@ -14,8 +14,9 @@ use super::format::{
 use super::prefix::common_items;
 use super::scope::Selection;
 use super::secrets::{Counts, redact_item, redact_version};
+use super::standing::session_of;
 use super::{ArchiveScope, ExportOptions, Exported, LeftOut, OnProgress, Progress, Stage};
-use crate::{Store, Version};
+use crate::{Item, Store, Version};
 use base::error::{Error, Result};
 use base::object::{AsOf, Hash, Nickname, ObjectId, Source, TxId};
 use redact::Redactor;
@@ -23,21 +24,19 @@ use redact::Redactor;
 /// zstd's default; see `sqlite::rows`.
 const ZSTD_LEVEL: i32 = 3;
 
-/// Items read at once.
-const ITEMS_AT_ONCE: u64 = 256;
-
 /// Versions between two reports of progress.
 const REPORT_VERSIONS: u64 = 256;
 
 impl Store {
     /// Writes an archive to `output` and flushes it. Versions written by others meanwhile are not
-    /// included, and neither are those whose text is damaged.
+    /// included, and neither are those whose text or items are damaged, nor what a session with a
+    /// damaged chat had from then on.
     ///
     /// `path`: used in error messages.
     ///
     /// # Errors
     /// `NOT_FOUND` for an unknown session or object; `INVALID_ARGUMENT` if the session's ID belongs
-    /// to another type; `HASH_MISMATCH` or `STORE_CORRUPT` if items or tables are damaged; `FILE`.
+    /// to another type; `STORE_CORRUPT` if tables are damaged; `FILE`.
     pub fn export_archive(
         &self,
         output: impl Write,
@@ -108,6 +107,8 @@ struct Export<'a, W> {
     nicknames: Vec<(ObjectId, Nickname)>,
     /// The last version written of each document with items, and how many it has.
     last: HashMap<Mark, (TxId, u64)>,
+    /// Sessions with a damaged chat, and how that is.
+    chatless: HashMap<ObjectId, String>,
     redactor: Redactor,
     report: Exported,
 }
@@ -126,6 +127,7 @@ impl<'a, W: Write> Export<'a, W> {
             objects: HashSet::new(),
             nicknames: Vec::new(),
             last: HashMap::new(),
+            chatless: HashMap::new(),
             redactor: Redactor::default(),
             report: Exported::default(),
         }
@@ -181,11 +183,20 @@ impl<'a, W: Write> Export<'a, W> {
                 origin: OriginKey { store_id, tx_id: origin.tx_id },
             }))?;
         } else {
-            if let Err(error) = self.store.verify(version) {
-                return self.leave_out(version, error);
+            if let Some(detail) = self.chatless.get(id) {
+                self.leave_out(version, detail.clone());
+                return Ok(());
             }
+            let read = self.store.verify(version).and_then(|()| self.own_items(version, object));
+            let (keep, items) = match read {
+                Err(error) if error.is_damage() => {
+                    self.leave_out(version, error.to_string());
+                    return Ok(());
+                }
+                read => read?,
+            };
             self.versions.insert(first_half(&key.0));
-            self.first_time(version, object)?;
+            self.first_time(version, keep, items)?;
         }
         if self.objects.insert(object) {
             let nicknames = self.store.nicknames(id)?;
@@ -197,18 +208,22 @@ impl<'a, W: Write> Export<'a, W> {
         Ok(())
     }
 
-    /// Leaves out a version whose text is damaged, so that the rest can be carried over.
-    fn leave_out(&mut self, version: &Version, error: Error) -> Result<()> {
-        if !error.is_damage() {
-            return Err(error);
+    /// Leaves out a version that is damaged, so that the rest can be carried over.
+    fn leave_out(&mut self, version: &Version, detail: String) {
+        let id = version.envelope.id.clone();
+        if let Some(session) = session_of(version) {
+            self.chatless.insert(session, detail.clone());
         }
-        let (id, detail) = (version.envelope.id.clone(), error.to_string());
+        let mut known = self.report.left_out.iter_mut();
+        if let Some(known) = known.find(|left| left.id == id && left.detail == detail) {
+            known.versions += 1;
+            return;
+        }
         let path = version.envelope.source.as_ref().and_then(Source::path).map(str::to_owned);
         self.report.left_out.push(LeftOut { id, path, reason: "damaged", detail, versions: 1 });
-        Ok(())
     }
 
-    fn first_time(&mut self, version: &Version, object: Mark) -> Result<()> {
+    fn first_time(&mut self, version: &Version, keep: u64, items: Vec<Item>) -> Result<()> {
         let id = &version.envelope.id;
         let mut line = VersionLine::of(version)?;
         if self.options.redact {
@@ -225,13 +240,20 @@ impl<'a, W: Write> Export<'a, W> {
                 }
             }
         }
-        let keep = self.kept_items(version, object)?;
         if let Some(items) = &mut line.items {
             (items.keep, items.add) = (keep, version.item_count - keep);
         }
         self.line(&Line::Version(&line))?;
         self.report.versions += 1;
-        self.items(version, keep)
+        for mut item in items {
+            if self.options.redact {
+                let counts = redact_item(&mut item, &mut self.redactor);
+                self.count(counts);
+            }
+            self.report.items += 1;
+            self.line(&Line::Item(&item))?;
+        }
+        Ok(())
     }
 
     /// Writes a content, unless it was written already; returns it as in the archive, with its hash
@@ -274,23 +296,11 @@ impl<'a, W: Write> Export<'a, W> {
         common_items(most, |at| Ok(hash_at(*before, at)? == hash_at(version.tx_id, at)?))
     }
 
-    /// Writes the items of a version from `keep` on.
-    fn items(&mut self, version: &Version, keep: u64) -> Result<()> {
-        let mut next = keep;
-        while next < version.item_count {
-            let range = next..version.item_count.min(next + ITEMS_AT_ONCE);
-            next = range.end;
-            let at = AsOf::Tx(version.tx_id);
-            for mut item in self.store.list_items(&version.envelope.id, at, range)? {
-                if self.options.redact {
-                    let counts = redact_item(&mut item, &mut self.redactor);
-                    self.count(counts);
-                }
-                self.report.items += 1;
-                self.line(&Line::Item(&item))?;
-            }
-        }
-        Ok(())
+    /// The items of a version that the previous one of the document lacks, and how many these share.
+    fn own_items(&self, version: &Version, object: Mark) -> Result<(u64, Vec<Item>)> {
+        let keep = self.kept_items(version, object)?;
+        let (id, at) = (&version.envelope.id, AsOf::Tx(version.tx_id));
+        Ok((keep, self.store.list_items(id, at, keep..version.item_count)?))
     }
 
     fn nicknames(&mut self) -> Result<()> {

@@ -91,6 +91,34 @@ fn damaged_text_is_left_out_and_mended_by_an_import() {
 }
 
 #[test]
+fn a_session_with_damaged_messages_comes_as_it_was_before_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.sqlite");
+    let here = World::on(SqliteBackend::open(&path).unwrap());
+    let items = |count: i32| (0..count).map(|number| json!({ "n": number }).to_string()).collect();
+    here.session("s", &["\"began\"".to_owned()], Some((0, items(2))));
+    here.session("s", &["\"went on\"".to_owned()], Some((2, items(2))));
+    here.session("s", &["\"ended\"".to_owned()], None);
+    here.session("other", &items(1), Some((0, items(3))));
+    let other = rusqlite::Connection::open(&path).unwrap();
+    let sql = "UPDATE item SET text = 'damaged' WHERE position = 2 AND object =
+               (SELECT object FROM object WHERE id = 'chat:s')";
+    assert_eq!(other.execute(sql, []).unwrap(), 1);
+
+    let options = ExportOptions { scope: ArchiveScope::Everything, redact: false, compress: false };
+    let (rest, exported) = here.export_with(&options);
+    let left: Vec<_> =
+        exported.left_out.iter().map(|it| (it.id.as_str(), it.reason, it.versions)).collect();
+    assert_eq!(left, [("chat:s", "damaged", 1), ("session:s", "damaged", 2)]);
+    let there = World::in_memory();
+    there.import(&rest);
+    there.verify();
+    let count = |id: &ObjectId| there.store.get(id, AsOf::Latest).unwrap().unwrap().item_count;
+    assert_eq!((count(&ObjectId::session("s")), count(&ObjectId::chat("s"))), (1, 2));
+    assert_eq!((count(&ObjectId::session("other")), count(&ObjectId::chat("other"))), (1, 3));
+}
+
+#[test]
 fn a_reference_resolves_elsewhere_and_detects_another_hash() {
     let here = World::in_sqlite().with_history();
     for there in World::each() {
