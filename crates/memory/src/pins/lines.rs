@@ -306,8 +306,9 @@ impl PinnedLines {
         let start = most_likely_start(text, wanted, text.within((self.first, self.first)).start)?;
         // Lines may have come into the place or left it.
         let near = |from: usize, mark: &str| {
-            let mut places = text.marked(mark).iter().copied().filter(|_| mark != NO_MARK);
-            places.find(|at| *at >= from).filter(|at| *at < from + 2 * filled + 8)
+            let places = if mark == NO_MARK { &[] } else { text.marked(mark) };
+            let next = places.get(places.partition_point(|at| *at < from));
+            next.copied().filter(|at| *at < from + 2 * filled + 8)
         };
         let first = near(start.saturating_sub(1), before)
             .filter(|at| *at < start + filled)
