@@ -2098,7 +2098,7 @@ export interface ExportedArchive {
   writtenBytes: number;
   /** Number of secrets that were replaced, by rule. */
   redactions: Record<string, number>;
-  /** Versions whose text is not what was written, with the reason `damaged`. */
+  /** Versions whose text or messages are not what was written, and of a session with such a chat, with the reason `damaged`. */
   leftOut: Array<LeftOutOfImport>;
 }
 

@@ -110,7 +110,8 @@ pub struct Exported {
     pub written_bytes: u64,
     /// Number of replacements by rule; empty without `redact`.
     pub redactions: BTreeMap<&'static str, u64>,
-    /// Versions whose text is not what was written, with the error.
+    /// Versions whose text or items are not what was written, and of a session with such a chat,
+    /// with the error.
     pub left_out: Vec<LeftOut>,
 }
 
