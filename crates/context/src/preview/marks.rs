@@ -96,7 +96,9 @@ const FAILURE: &[&str] = &[
     r"(?-u:\b)(CrashLoopBackOff|ImagePullBackOff|ErrImagePull|CreateContainer\w*Error)(?-u:\b)|(?-u:\b)OOMKilled(\s|$)",
     r"^==[0-9]+== (Invalid |Mismatched |Conditional jump |Use of uninit|Syscall param |Process terminating |.* definitely lost in )",
     r"^[EF][0-9]{4} [0-9]{2}:[0-9]{2}:|^< HTTP/[0-9.]+ [45][0-9]{2}(?-u:\b)",
-    r"^\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.,+TZ\s\[\]-]{1,40}(ERROR|FATAL|SEVERE|CRITICAL)[^\w=-]",
+    r"^[EF], \[[0-9]|^(fail|crit): \S+\[[0-9]+\]$|##\[error\]|^[0-9]{2}-[0-9]{2} [0-9:.]{12} +[0-9]+ +[0-9]+ [EF] ",
+    // Of a log: where it comes from, when, who says it, and the level.
+    r"^(\S+ +\| |\[\S+/\S+\] )?[\[(]?(([0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ]|[A-Z][a-z]{2} [ 0-9][0-9] )[0-9]{2}:[0-9]{2}|[0-9]{2}:[0-9]{2}:[0-9]{2})[0-9:.,+TZ\s\[\]-]{0,36}(\[(main|[^\]\s]*[0-9][^\]\s]*)\] +|- [A-Z]?[a-z_]\S* - |\S+ \S+\[[0-9]+\]: |\| +|: ?|[a-z]+\.)?(\[?(ERROR|FATAL|SEVERE|CRITICAL)([^\w=-]|$)|(ERR|FTL)\] |\[(error|crit|alert|emerg|fatal)\] )",
     r#"^\{.*"(?i:level|severity|levelname)": ?("(?i:error|fatal|critical|panic)"|[56]0,"time":)|(^|\s)level=(error|fatal|panic)(\s|$)"#,
     r#"^\{.*"Action":"(build-)?fail""#,
     // How the run failed.
@@ -383,6 +385,50 @@ mod tests {
         ] {
             let marks = of(line);
             assert!(!marks.has(Mark::Failure) && !marks.has(Mark::CountsFailures), "{line}");
+        }
+    }
+
+    #[test]
+    fn an_entry_of_a_log_is_known_by_its_level() {
+        for (entry, error, info) in [
+            ("2026-01-05 12:07:31,120 - app.db - LEVEL - no answer", "ERROR", "INFO"),
+            ("12:07:31.120 [worker-2] LEVEL com.x.Db - no answer", "ERROR", "INFO "),
+            ("2026-01-05 12:07:31,120 [main] LEVEL com.x.Db - no answer", "FATAL", "INFO "),
+            ("2026-01-05T12:07:31.120Z LEVEL 1 --- [main] com.x.Db : no answer", "ERROR", " INFO"),
+            ("[2026-01-05T12:07:31Z LEVEL app::db] no answer", "ERROR", "INFO "),
+            ("[2026-01-05T12:07:31,120][LEVEL][o.e.Db] no answer", "ERROR", "INFO"),
+            ("[2026-01-05 12:07:31,120: LEVEL/MainProcess] no answer", "ERROR", "INFO"),
+            ("[2026-01-05 12:07:31] app.LEVEL: no answer", "ERROR", "INFO"),
+            ("2026-01-05 12:07 LEVEL no answer", "ERROR", "INFO"),
+            ("2026/01/05 12:07:31 LEVEL no answer", "ERROR", "INFO"),
+            ("2026/01/05 12:07:31 [LEVEL] 12#12: *77 no answer", "error", "notice"),
+            ("12:07:31.120 [LEVEL] no answer", "error", "info"),
+            ("[12:07:31 LEVEL] no answer", "ERR", "INF"),
+            ("[12:07:31.120] LEVEL (12): no answer", "ERROR", "INFO"),
+            ("2026-01-05 12:07:31.120 | LEVEL    | app:get:12 - no answer", "ERROR", "INFO "),
+            ("Jan  5 12:07:31 host app[123]: LEVEL no answer", "ERROR", "INFO"),
+            ("2026-01-05T12:07:31+0000 host app[123]: LEVEL no answer", "ERROR", "INFO"),
+            ("db-1   | 2026-01-05 12:07:31 LEVEL no answer", "ERROR", "INFO"),
+            ("[pod/web-1/app] 2026-01-05T12:07:31Z LEVEL no answer", "ERROR", "INFO"),
+            ("build\tRun tests\t2026-01-05T12:07:31.12Z ##[LEVEL]no answer", "error", "group"),
+            ("LEVEL, [2026-01-05T12:07:31.120123 #12]  MAIN -- : no answer", "E", "I"),
+            ("LEVEL: App.Db[12]", "fail", "info"),
+            ("01-05 12:07:31.120  1000  1012 LEVEL Db      : no answer", "E", "I"),
+        ] {
+            assert!(of(&entry.replace("LEVEL", error)).has(Mark::Failure), "{entry}");
+            let fine = entry.replace("LEVEL", info) + ", ERROR=0, 0 ERROR lines";
+            let marks = of(&fine);
+            assert!(!marks.has(Mark::Failure) && !marks.has(Mark::CountsFailures), "{fine}");
+        }
+        for line in [
+            "12:00:05 - INFO - ERROR count is 0",
+            "2026-01-05 12:00:05 [INFO] ERROR codes were loaded",
+            "12:30:ERROR = 5",
+            "2026-01-05 ERROR codes of the day",
+            "fail: whatever",
+            "[a/b] ERROR codes",
+        ] {
+            assert!(!of(line).has(Mark::Failure), "{line}");
         }
     }
 }
