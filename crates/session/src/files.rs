@@ -132,6 +132,8 @@ impl FileVersions {
         same: Option<(&Hash, &Hash)>,
     ) {
         self.moved.remove(to);
+        // Another file may be met at `from`, on the way from where this one was before.
+        self.moved.values_mut().filter(|at| *at == from).for_each(|at| at.clone_from(to));
         self.moved.insert(from.clone(), to.clone());
         let mut origins = self.origins.get(from).cloned().unwrap_or_default();
         origins.push(from.clone());

@@ -289,6 +289,21 @@ fn a_new_file_at_an_old_path_is_another_file() {
 }
 
 #[test]
+fn a_path_that_was_left_leads_to_where_its_file_is_now() {
+    let mut host = reading();
+    host.bash("mv a.txt b.txt");
+    host.bash("mv b.txt c.txt");
+    host.write_file("b.txt", "new\n");
+    host.read("b.txt", None, None);
+    host.send();
+    for name in ["a.txt", "f1", "c.txt"] {
+        let shown = host.activate(&Wanted { name: name.into(), ..Wanted::default() }, false);
+        assert!(shown.starts_with("[f1] c.txt · lines 1-20 of 20\n"), "{name}: {shown}");
+    }
+    assert_eq!(host.handle("b.txt").as_deref(), Some("f3"));
+}
+
+#[test]
 fn a_restart_after_a_move_resends_the_same_messages() {
     let mut host = reading();
     host.read("a.txt", Some(2), Some(4));
