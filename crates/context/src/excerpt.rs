@@ -49,9 +49,10 @@ pub fn render(
             Piece::Ends { ends, chars } => {
                 let most = usize::try_from(*chars).unwrap_or(usize::MAX);
                 rendered.extend(numbered(&lines, *ends).map(|(number, line)| {
+                    let before = numbering.characters_before(number);
                     let number = numbering.line(number);
                     let columns = long_line::ends(line, number, most);
-                    long_line::shown(line, &columns, Some(handle), number)
+                    long_line::shown_behind(before, line, &columns, Some(handle), number)
                 }));
             }
             Piece::Between { between, of } => {

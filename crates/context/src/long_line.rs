@@ -69,23 +69,34 @@ pub fn around(
 ///
 /// `place`: names what lies between; a line without a name of its own is only counted.
 pub fn shown(line: &str, columns: &[Columns], place: Option<Handle>, number: u64) -> String {
+    shown_behind(0, line, columns, place, number)
+}
+
+/// The same of the end of a line, behind so many characters of it.
+pub fn shown_behind(
+    before: u64,
+    line: &str,
+    columns: &[Columns],
+    place: Option<Handle>,
+    number: u64,
+) -> String {
     if columns.is_empty() {
         return line.to_owned();
     }
     let length = line.chars().count() as u64;
+    let between = |first: u64, last: u64| {
+        let columns = Columns { line: number, first: before + first, last: before + last };
+        (first <= last).then(|| forms::columns_between(place, columns))
+    };
     let mut parts = Vec::new();
     let mut next = 1;
     for part in columns {
-        parts.extend(between(place, Columns { line: number, first: next, last: part.first - 1 }));
+        parts.extend(between(next, part.first - 1));
         parts.push(characters(line, part).to_owned());
         next = part.last + 1;
     }
-    parts.extend(between(place, Columns { line: number, first: next, last: length }));
+    parts.extend(between(next, length));
     parts.join(" ")
-}
-
-fn between(place: Option<Handle>, columns: Columns) -> Option<String> {
-    (columns.first <= columns.last).then(|| forms::columns_between(place, columns))
 }
 
 #[cfg(test)]

@@ -190,8 +190,7 @@ mod tests {
         let range = LineRange { first: 81, last: 1_320 };
         let mut part = ResultFact::for_tests("a");
         let shown = Some(LineRange { first: 1, last: 774 });
-        let cut = Cut { text: None, lines: 20_000, ends_line: false, before: 0, shown, gap: None };
-        part.cut = Some(cut);
+        part.cut = Some(Cut { lines: 20_000, shown, ..Cut::default() });
         let mut image = ResultFact::for_tests("");
         (image.lines, image.images) = (0, 1);
         for line in [

@@ -122,7 +122,7 @@ pub struct Within {
 
 /// What the host shows of an output that it cut. Lines are numbered as in the whole output. Earlier
 /// releases stored this only if the store holds the whole.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
     /// SHA-256 of the whole text, by which the store finds it; `None` if it was not kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,6 +134,9 @@ pub struct Cut {
     pub ends_line: bool,
     /// Number of lines of the whole before the first one shown.
     pub before: u64,
+    /// Characters of that one that are not shown, before those that are.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub characters: u64,
     /// The lines of the whole that are shown; `None` if the first one is shown in part or the
     /// middle is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -157,7 +160,7 @@ impl Cut {
 
     /// The numbers of the shown lines.
     pub fn numbering(&self) -> Numbering {
-        Numbering { before: self.before, gap: self.gap }
+        Numbering { before: self.before, characters: self.characters, gap: self.gap }
     }
 }
 
@@ -177,6 +180,8 @@ pub struct Gap {
 pub struct Numbering {
     /// Number of lines before the first one.
     pub before: u64,
+    /// Characters of the first one before those that it has here.
+    pub characters: u64,
     /// Where the middle is missing, if it is.
     pub gap: Option<Gap>,
 }
@@ -184,7 +189,7 @@ pub struct Numbering {
 impl Numbering {
     /// The numbering of lines that follow `before` others.
     pub fn after(before: u64) -> Self {
-        Self { before, gap: None }
+        Self { before, ..Self::default() }
     }
 
     /// The original lines of a range of shown lines. The host's own lines count as the first line.
@@ -212,6 +217,11 @@ impl Numbering {
         let head = LineRange { first: whole.first, last: broken };
         let tail = LineRange { first: resumes, last: whole.last };
         merge_ranges(&[head, tail])
+    }
+
+    /// Characters in the original line before those of a shown line.
+    pub fn characters_before(self, shown: u64) -> u64 {
+        if shown == 1 { self.characters } else { 0 }
     }
 
     /// The original line of a shown line.

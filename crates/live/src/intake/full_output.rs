@@ -104,8 +104,7 @@ pub(super) fn told_cut(call: Call<'_>, message: &HostMessage) -> Option<Cut> {
     if message.withheld.is_some() || call.kind() == ToolKind::Read {
         return None;
     }
-    let cut =
-        |lines, before, shown, gap| Cut { text: None, lines, ends_line: false, before, shown, gap };
+    let cut = |lines, before, shown, gap| Cut { lines, before, shown, gap, ..Cut::default() };
     Some(match told_part(&message.text())? {
         ToldPart::Lines { first, last, of } => {
             cut(of, first - 1, Some(LineRange { first, last }), None)
@@ -140,30 +139,33 @@ fn place_in(whole: &str, part: &str) -> Option<usize> {
 /// Which part of the full output, in the file at `path`, was shown: its end, its beginning, or all
 /// but its middle. `None` if the shown text does not occur in it.
 fn cut_of(whole: &str, shown: &str, path: &str) -> Option<Cut> {
-    let (before, lines, gap) = match part(whole, shown, path) {
-        Some((before, lines)) => (before, lines, None),
-        None => (0, None, Some(gap_in(whole, shown)?)),
+    let (before, characters, lines, gap) = match part(whole, shown, path) {
+        Some((before, characters, lines)) => (before, characters, lines, None),
+        None => (0, 0, None, Some(gap_in(whole, shown)?)),
     };
     Some(Cut {
         text: Some(Hash::of(whole)),
         lines: newlines(whole) + 1,
         ends_line: whole.ends_with('\n'),
         before,
+        characters,
         shown: lines,
         gap,
     })
 }
 
-/// The number of lines before a part that is shown, and the lines that it is, if they are whole.
-fn part(whole: &str, shown: &str, path: &str) -> Option<(u64, Option<LineRange>)> {
+/// The number of lines before a part that is shown, of characters before it in its first line, and
+/// the lines that it is, if they are whole.
+fn part(whole: &str, shown: &str, path: &str) -> Option<(u64, u64, Option<LineRange>)> {
     let (start, shown) = part_of(whole, shown, path)?;
     let before = newlines(&whole[..start]);
-    let begins_line = start == 0 || whole.as_bytes().get(start - 1) == Some(&b'\n');
+    let line = whole[..start].rfind('\n').map_or(0, |end| end + 1);
+    let characters = whole[line..start].chars().count() as u64;
     let rest = &whole[start + shown.len()..];
     let ends_line = rest.is_empty() || rest.starts_with(['\n', '\r']);
     let lines = LineRange { first: before + 1, last: before + 1 + newlines(shown) };
-    let is_shown = begins_line && ends_line && !shown.is_empty();
-    Some((before, is_shown.then_some(lines)))
+    let is_shown = characters == 0 && ends_line && !shown.is_empty();
+    Some((before, characters, is_shown.then_some(lines)))
 }
 
 /// Finds the missing middle: the full output begins with the text before that place and ends with
@@ -207,7 +209,7 @@ mod tests {
         }
         let cut = |whole, shown| cut_of(whole, shown, "/tmp/x");
         let long = cut("first\na long line", "long line\n\n[Showing last 9B of line 2]").unwrap();
-        assert_eq!((long.before, long.shown), (1, None));
+        assert_eq!((long.before, long.characters, long.shown), (1, 2, None));
         // The beginning, where that is shown, and what only looks like a notice.
         assert_eq!(cut("a\na\nb\n", "a\n\n[1 of 3 lines, see /tmp/x]").unwrap().before, 0);
         let own = cut("a\n\n[1]\nb\n", "a\n\n[1]").unwrap();

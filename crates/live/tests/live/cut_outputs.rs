@@ -94,6 +94,30 @@ fn a_part_that_starts_mid_line_is_shown_as_by_the_host() {
 }
 
 #[test]
+fn a_preview_of_the_end_of_a_line_names_its_place_in_the_line() {
+    let words = |from: usize, to: usize| (from..to).map(|n| format!("w{n:06}")).collect::<String>();
+    let mut host = Host::new(Settings { preview_tokens: 300, ..Settings::default() });
+    host.write_file("whole.log", &format!("first\n{}\n", words(0, 20_000)));
+    host.user("go");
+    let id = host.call("bash", &json!({ "command": "make" }));
+    let notice = "[Showing last 50.0KB of line 2 (line is 136.7KB). Full output: /tmp/x]";
+    let text = format!("{}\n\n{notice}", words(12_000, 20_000));
+    host.push(json!({
+        "role": "toolResult", "toolCallId": id, "toolName": "bash", "isError": false,
+        "content": [{ "type": "text", "text": text }],
+        "details": { "fullOutputPath": host.path("whole.log") },
+    }));
+    host.send();
+    let shown = text_of(host.sent.last().unwrap());
+    let (head, rest) = shown.split_once(" … ").unwrap();
+    let place = rest.split_once("(t1:").unwrap().1.split_once(')').unwrap().0.to_owned();
+    assert_eq!(place, format!("2:{}-139800", 84_000 + head.len() + 1), "{shown}");
+    let between = activate(&mut host, Some(&place), None);
+    let all = words(0, 20_000);
+    assert!(between.contains(&all[84_000 + head.len()..139_800]), "{between}");
+}
+
+#[test]
 fn once_it_collapsed_its_line_counts_the_lines_of_the_whole() {
     let settings = Settings {
         keep_results: 1,
