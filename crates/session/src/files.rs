@@ -132,10 +132,14 @@ impl FileVersions {
         same: Option<(&Hash, &Hash)>,
     ) {
         self.moved.remove(to);
-        // Another file may be met at `from`, on the way from where this one was before.
-        self.moved.values_mut().filter(|at| *at == from).for_each(|at| at.clone_from(to));
         self.moved.insert(from.clone(), to.clone());
         let mut origins = self.origins.get(from).cloned().unwrap_or_default();
+        // Another file may be met at `from`, on the way from where this one was before.
+        for origin in &origins {
+            if let Some(at) = self.moved.get_mut(origin).filter(|at| **at == *from) {
+                at.clone_from(to);
+            }
+        }
         origins.push(from.clone());
         let known = self.origins.entry(to.clone()).or_default();
         origins.retain(|origin| origin != to && !known.contains(origin));
