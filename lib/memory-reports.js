@@ -173,7 +173,9 @@ export function importText({ items, files, findings }, applied, command) {
   const taken = items.filter(({ verdict }) => verdict === "take").length;
   const last =
     taken === 0
-      ? "There is nothing new."
+      ? files.length === 0
+        ? "Nothing was read."
+        : "There is nothing new."
       : applied
         ? `${taken} are staged: \`${command} flush\` writes them.`
         : `Nothing was changed. With \`--apply\` the ${taken} to take are staged.`;

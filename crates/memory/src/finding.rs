@@ -51,6 +51,8 @@ pub enum FindingCode {
     Unwritable,
     /// A link leads out of the project.
     LeadsOut,
+    /// A part of a folder is not looked at.
+    LeftOut,
     /// A line of a sidecar cannot be read.
     BadLine,
     /// A `config.json` has a wrong value or an unknown key.

@@ -21,6 +21,7 @@ use super::page::Page;
 use super::parse::{parse, without_marker};
 use super::scope::{INDEX_FILE, Scope};
 use base::markdown;
+use base::object::quote;
 use source::{FileState, canonical_path, obstacle, read_file};
 
 /// Largest file that is read, and most files of a folder.
@@ -164,7 +165,11 @@ impl ImportPlan {
 
     /// Entries and topic files of a folder with our layout: an index, and files that it links to.
     fn memory(&mut self, folder: &Path, origin: &str) -> Vec<Draft> {
-        let names = markdown_files(folder);
+        let (names, left) = markdown_files(folder);
+        if let Some(left) = left {
+            let finding = MemoryFinding::new(FindingCode::LeftOut, left);
+            self.findings.push(finding.at(folder, None));
+        }
         let topics: Vec<(String, String)> = names
             .iter()
             .filter(|name| *name != INDEX_FILE)
@@ -380,27 +385,44 @@ fn pointer(name: &str, text: &str) -> String {
         let fields = &document.front_matter.as_ref()?.fields;
         fields.get(key)?.as_str().map(str::trim).filter(|value| !value.is_empty())
     };
-    let heading = || document.headings.first().map(|heading| heading.text.as_str());
+    // Any other heading says what stands below it alone.
+    let heading = || document.headings.iter().find(|one| one.level == 1).map(|one| &*one.text);
     let stem = name.strip_suffix(".md").unwrap_or(name);
     let title = field("name").or_else(heading).unwrap_or(stem);
+    let is_plain = !name.contains([' ', '(', ')', '<']);
+    let place = if is_plain { name.to_owned() } else { format!("<{name}>") };
     match field("description") {
-        Some(said) => format!("[{title}]({name}) — {said}"),
-        None => format!("[{title}]({name})"),
+        Some(said) => format!("[{title}]({place}) — {said}"),
+        None => format!("[{title}]({place})"),
     }
 }
 
-/// The Markdown files directly in a folder, sorted.
-fn markdown_files(folder: &Path) -> Vec<String> {
+/// The Markdown files directly in a folder, sorted, and what of it is not looked at.
+fn markdown_files(folder: &Path) -> (Vec<String>, Option<String>) {
     let entries = looks::entries(folder, MAX_FILES).unwrap_or_default();
-    let mut names: Vec<String> = entries
-        .into_iter()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| {
-            !name.starts_with('.') && Path::new(name).extension().is_some_and(|end| end == "md")
-        })
-        .collect();
+    let is_cut = entries.len() == MAX_FILES;
+    let (mut names, mut folders) = (Vec::new(), Vec::new());
+    for entry in entries {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        if name.starts_with('.') {
+            continue;
+        }
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            folders.push(name);
+        } else if Path::new(&name).extension().is_some_and(|end| end == "md") {
+            names.push(name);
+        }
+    }
     names.sort();
-    names
+    folders.sort();
+    let left = if is_cut {
+        Some(format!("only {MAX_FILES} of what it holds are looked at"))
+    } else {
+        let count = folders.len();
+        let first = folders.first().map(|first| quote::name(first).into_owned());
+        first.map(|first| format!("the folders in it are not read: {count}, such as `{first}`"))
+    };
+    (names, left)
 }
 
 #[cfg(test)]

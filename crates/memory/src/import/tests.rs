@@ -61,6 +61,26 @@ fn a_memory_folder_becomes_entries_and_topic_files() {
 }
 
 #[test]
+fn a_folder_of_notes_is_named_after_its_files_and_says_what_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    for sub in ["journal", "books", ".obsidian"] {
+        fs::create_dir(folder.path().join(sub)).unwrap();
+    }
+    write("v1.9.0.md", "Released.\n\n## Shiny new things\n");
+    write("Start here.md", "## I am new\n");
+    let from = ImportFrom::Path(folder.path().to_owned());
+    let plan = plan(&from, None, &ImportPlaces::default(), &here(""));
+    let entries = plan.items.iter().filter(|item| is_entry(item));
+    let entries: Vec<&str> = entries.map(|item| &*item.draft.text).collect();
+    assert_eq!(entries, ["[Start here](<Start here.md>)", "[v1.9.0](v1.9.0.md)"]);
+    assert_eq!(markdown::parse(entries[0]).links[0].target, "Start here.md");
+    let [left] = &plan.findings[..] else { panic!("{:?}", plan.findings) };
+    assert_eq!(left.code, FindingCode::LeftOut);
+    assert_eq!(left.words, "the folders in it are not read: 2, such as `books`");
+}
+
+#[test]
 fn notes_keep_their_headings_and_code() {
     let home = tempfile::tempdir().unwrap();
     let project = home.path().join("p");
