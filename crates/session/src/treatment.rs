@@ -48,23 +48,24 @@ pub enum Treatment {
 impl Treatment {
     /// How many of the message's lines are shown, of how many; `None` where it shows others.
     pub fn lines_shown(&self) -> Option<(u64, u64)> {
-        let sum = |lines: &mut dyn Iterator<Item = LineRange>| lines.map(|range| range.len()).sum();
         match self {
             Self::Given => Some((1, 1)),
             Self::Reference => Some((0, 1)),
             Self::Excerpt { pieces } => {
-                Some((sum(&mut uncut_lines(pieces)), sum(&mut pieces.iter().map(Piece::lines))))
+                Some((lines(uncut_lines(pieces)), lines(pieces.iter().map(Piece::lines))))
             }
-            Self::Reread { parts } => Some((
-                sum(&mut parts
-                    .iter()
-                    .filter(|part| part.stands_at.is_none())
-                    .map(|part| part.range)),
-                sum(&mut parts.iter().map(|part| part.range)),
-            )),
+            Self::Reread { parts } => {
+                let here = parts.iter().filter(|part| part.stands_at.is_none());
+                let here = here.map(|part| part.range);
+                Some((lines(here), lines(parts.iter().map(|part| part.range))))
+            }
             Self::Current { .. } => None,
         }
     }
+}
+
+fn lines(ranges: impl Iterator<Item = LineRange>) -> u64 {
+    ranges.map(LineRange::len).sum()
 }
 
 /// Adjacent whole steps replaced by one line at the user message before them (`log`). A fold that

@@ -95,7 +95,9 @@ fn a_part_that_starts_mid_line_is_shown_as_by_the_host() {
 
 #[test]
 fn a_preview_of_the_end_of_a_line_names_its_place_in_the_line() {
-    let words = |from: usize, to: usize| (from..to).map(|n| format!("w{n:06}")).collect::<String>();
+    let words = |from: usize, to: usize| {
+        (from..to).map(|n| format!("w{n:06}")).collect::<Vec<_>>().concat()
+    };
     let mut host = Host::new(Settings { preview_tokens: 300, ..Settings::default() });
     host.write_file("whole.log", &format!("first\n{}\n", words(0, 20_000)));
     host.user("go");

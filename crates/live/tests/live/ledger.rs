@@ -201,7 +201,7 @@ fn no_epoch_starts_whose_lines_only_move() {
     for first in 0..16 {
         host.send();
         // Each stands in the one before, but for a line.
-        let output: String = (first..2_900).map(|line| format!("{line}\n")).collect();
+        let output = (first..2_900).map(|line| line.to_string()).collect::<Vec<_>>().join("\n");
         host.tool("bash", &json!({ "command": format!("seq {first} 2899") }), &output);
     }
     host.send();
