@@ -329,16 +329,24 @@ impl MemoryFolder {
 
     /// Keeps a project folder's private files out of git before one of its files is written, creating
     /// the folder if it is missing. An existing `.gitignore` stays, since a person may have changed it,
-    /// and gets our lines only where git would see a private file: a clone may bring one without them.
+    /// and gets our lines only before a private file is written: a clone may bring one without them.
     ///
     /// # Errors
     /// As [`Self::write`].
     pub(crate) fn keep_private(&self, name: &str) -> Result<()> {
-        let Some(project) = &self.project else { return Ok(()) };
+        if self.project.is_none() {
+            return Ok(());
+        }
         // With its own name: an untracked one would block a pull that brings another.
         self.write_once(GITIGNORE, &[&[GITIGNORE], &PRIVATE[..]].concat().join("\n"))?;
-        let is_private = name == LOCAL_INDEX_FILE || name.ends_with(SET_ASIDE);
-        if !is_private || source::is_ignored(project, &self.path.join(name)) {
+        if name != LOCAL_INDEX_FILE && !name.ends_with(SET_ASIDE) {
+            return Ok(());
+        }
+        // Git reads no link, and lets what is taken back count.
+        let there = self.bytes(GITIGNORE)?;
+        let there = String::from_utf8_lossy(&there);
+        let in_force: Vec<&str> = there.rsplit("\n!").take(1).flat_map(str::lines).collect();
+        if PRIVATE.iter().all(|glob| in_force.contains(glob)) {
             return Ok(());
         }
         let lines = ["# Palimpsest added what is yours alone:"].into_iter().chain(PRIVATE);
