@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 pub(super) fn named(name: &str) -> Option<fn(&str) -> bool> {
     Some(match name {
         "any" => |_| true,
+        "chosen" => super::noted::chosen,
+        "cookie" => |pairs| pairs.split([';', '=']).any(mixed),
         "key" => key,
         "key_block" => key_block,
         "letters" => letters,
@@ -14,6 +16,7 @@ pub(super) fn named(name: &str) -> Option<fn(&str) -> bool> {
         "no_example" => no_example,
         "no_placeholder" => no_placeholder,
         "random" => random,
+        "strong" => super::noted::strong,
         _ => return None,
     })
 }

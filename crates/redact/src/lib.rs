@@ -41,6 +41,9 @@ const ASSIGNMENT: &str = "assignment";
 /// signature.
 const DATA_CHARS: usize = 1_024;
 
+/// What the base64 of a PEM file begins with: `-----BEGIN`.
+const ENCODED_PEM: &str = "LS0tLS1CRUdJTi";
+
 /// The name of a member whose value is a secret if it looks like one.
 static SECRET_NAME: LazyLock<Regex> = LazyLock::new(|| {
     let pattern = r"(?i)(?:passwd|password|passphrase|secret|pwd|(?:secret|api|access|encryption|signing|private)[_-]?key|token)$";
@@ -155,5 +158,6 @@ fn mark(rule: &str) -> String {
 
 fn is_data(text: &str) -> bool {
     text.len() >= DATA_CHARS
+        && !text.starts_with(ENCODED_PEM)
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte))
 }

@@ -1,6 +1,7 @@
 //! Passwords in the words and commands in which people and models note them: `the password is …`,
 //! `log in with admin / …`, `mysql -p…`. A text that is kept for others is worth a false alarm now
-//! and then; an archive is not, so [`crate::redact_text`] does not look for them. Pure.
+//! and then; an archive is not, so [`crate::redact_text`] looks only for those of letters and digits
+//! in commands. Pure.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -107,7 +108,7 @@ fn core(value: &str) -> &str {
 }
 
 /// Whether a value stands where only a password stands, and is none that a reader is to replace.
-fn chosen(value: &str) -> bool {
+pub(super) fn chosen(value: &str) -> bool {
     !is_reference(value) && core(value).chars().count() >= 4 && is_no_placeholder(value)
 }
 
@@ -120,7 +121,7 @@ fn is_no_placeholder(value: &str) -> bool {
 }
 
 /// Whether a value is a password that has letters and digits, and some length.
-fn strong(value: &str) -> bool {
+pub(super) fn strong(value: &str) -> bool {
     let has = |test: fn(&char) -> bool| value.chars().any(|char| test(&char));
     value.len() >= 8
         && has(char::is_ascii_digit)
@@ -208,9 +209,9 @@ mod tests {
             ("Zugangsdaten: admin / pQ7rT2vX9z", "pQ7rT2vX9z"),
             ("the API key is 9f8Ae7b6C5d4e3F2", "9f8Ae7b6C5d4e3F2"),
             ("`mysql -u root -ptomatosoup app`", "tomatosoup"),
-            ("mysqldump --all -p'kW3nq8LtYx' > x", "'kW3nq8LtYx'"),
+            ("mysqldump --all -p'tomatosoup' > x", "'tomatosoup'"),
             ("sshpass -p tomatosoup ssh host", "tomatosoup"),
-            ("docker login -u bob -p k3W9nq8L", "k3W9nq8L"),
+            ("docker login -u bob -p tomatosoup", "tomatosoup"),
             ("redis-cli -h db -a tomatosoup ping", "tomatosoup"),
             ("run `tool --password=k3W9nq8L`", "k3W9nq8L"),
             ("Admin password — kW3nq8LtYx7", "kW3nq8LtYx7"),
@@ -250,6 +251,45 @@ mod tests {
             assert!(!left.contains(secret), "{left}");
         }
         assert_eq!(redact_text("at 12345678:AA and 10:30:AAB").text, None);
+    }
+
+    #[test]
+    fn secrets_of_commands_headers_and_files_are_found() {
+        let long = "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z".repeat(4);
+        let key = "MIIEvgIBADANBgkqhkiG9w0BAQEFAASCBKgwggSkAgEAAoIBAQDQ7".repeat(30);
+        for (text, secret) in [
+            ("mysql -uroot -pkW3nq8LtYx7 app".to_owned(), "kW3nq8LtYx7"),
+            ("mysqldump --all -p'kW3nq8LtYx7' > x".to_owned(), "kW3nq8LtYx7"),
+            ("docker login -u ci -p 'kW3nq8LtYx7' reg.test".to_owned(), "kW3nq8LtYx7"),
+            ("sshpass -p kW3nq8LtYx7 ssh root@h".to_owned(), "kW3nq8LtYx7"),
+            ("machine api.x.test\n  login me\n  password kWnqLtYx".to_owned(), "kWnqLtYx"),
+            (format!("client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJVkFURS{key}"), &key[..40]),
+            (format!("LS0tLS1CRUdJTiBQUklWQVRF{key}=="), &key[..40]),
+            (
+                format!("< set-cookie: sid={}; Path=/; Domain=example.test", &long[..24]),
+                &long[..24],
+            ),
+            (format!("curl -H 'Cookie: theme=dark; s.sid=s%3A{}' x", &long[..24]), &long[..24]),
+            (format!("root:$6$a1b2$./{}:19000:0", &long[..84]), &long[..84]),
+            (format!("$2b$12${}", &long[..53]), &long[..53]),
+            (format!("x.test/api/webhooks/418697899137723396/{}", &long[..68]), &long[..68]),
+            (format!("https://x.test/c?sr=c&sig={}%2B%3D", &long[..32]), &long[..32]),
+            (format!("VAULT: hvs.{}", &long[..24]), &long[..24]),
+        ] {
+            let left = redact_text(&text).text.unwrap_or_else(|| panic!("{text}"));
+            assert!(!left.contains(secret), "{left}");
+        }
+        for text in [
+            "docker run --name mysql -p 33060:33060 mysql:8; mysql -h db -P3306 -p app",
+            "sshpass -e ssh -p 2222 host; docker login -u me --password-stdin",
+            "gcc x.c `mysql_config --libs` -pthread -pedantic",
+            "Cookie: theme=dark; consent=yes; _ga=GA1.2.1234567890.1234567890",
+            "cookie: `session=${id}`, Set-Cookie: a=b; Expires=Wed, 21 Oct 2025 07:28:00 GMT",
+            "machine learning login page password reset, machine x.test login y password $PASS",
+            "echo $2 $5$a; x?signal=a&sig=1; LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUVvdGhlcg==",
+        ] {
+            assert_eq!(redact_text(text).text, None, "{text}");
+        }
     }
 
     #[test]

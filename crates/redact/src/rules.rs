@@ -240,17 +240,17 @@ mod tests {
     #[test]
     fn every_pattern_can_be_compiled_and_every_rule_has_a_keyword() {
         let rules = &*RULES;
-        assert_eq!(rules.all.len(), 21 + 197);
+        assert_eq!(rules.all.len(), 28 + 197);
         let lists = rules.all.iter().map(|rule| &rule.allowed).chain([&rules.everywhere]);
         let allowed = lists.flat_map(|list| [&list.secrets, &list.matches, &list.lines]).flatten();
         let patterns: Vec<&Pattern> =
             rules.all.iter().map(|rule| &rule.pattern).chain(allowed).collect();
-        assert_eq!(patterns.len(), 21 + 197 + 25);
+        assert_eq!(patterns.len(), 28 + 197 + 25);
         for pattern in patterns {
             assert!(!pattern.text.is_empty());
             assert!(pattern.regex().is_some(), "{}", pattern.text);
         }
-        assert_eq!(rules.all.iter().filter(|rule| rule.check.is_some()).count(), 21);
+        assert_eq!(rules.all.iter().filter(|rule| rule.check.is_some()).count(), 28);
         for place in 0..rules.all.len() {
             assert!(rules.owners.iter().any(|owners| owners.contains(&place)));
         }
