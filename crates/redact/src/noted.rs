@@ -154,7 +154,14 @@ fn is_reference(value: &str) -> bool {
     value.starts_with(['$', '{', '<', '/', '~', '%', '@', '-', '.', '['])
         || ["://", "${", "{{", "$(", "(", "…"].iter().any(|mark| value.contains(mark))
         || (value.contains(['/', '\\']) && !mixed(value))
+        || is_port_mapping(core(value))
         || ADDRESS.is_match(core(value))
+}
+
+/// Whether a value maps ports, which containers take by `-p` as some commands take a password:
+/// `127.0.0.1:27017:27017`.
+fn is_port_mapping(core: &str) -> bool {
+    core.contains(':') && core.bytes().all(|byte| byte.is_ascii_digit() || b":.".contains(&byte))
 }
 
 /// Whether letters and digits are the name of something: an algorithm, a version, a number of
@@ -311,6 +318,7 @@ mod tests {
             "accounts use postgres:16-alpine, users in db1:5432",
             "`mysql -uroot -p app_db`, `mysql -p$MYSQL_PW app`, mysql -P3306",
             "`docker run -p 8080:80 app2024` and curl -u $USER:$PASS",
+            "start the db: `docker run --name mongo -p 127.0.0.1:27017:27017 mongo:7`",
             "use --password instead of --token; pass --token=$TOKEN",
             "the token is required2fa; the secret is in the vault",
             "Passwort steht im Tresor; das Passwort ist abgelaufen",
