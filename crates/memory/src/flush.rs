@@ -139,9 +139,11 @@ pub fn flush_watched(
     report.proposed = journal.proposed().cloned().collect();
     let mut by_file: BTreeMap<(&str, bool), Vec<&Operation>> = BTreeMap::new();
     for operation in journal.waiting() {
-        let of = operation.of.as_ref().zip(folder.project());
+        let file = &operation.draft.file;
+        let held = folder.holding(file);
+        let of = operation.of.as_ref().zip(held.project());
         let is_here = of.is_none_or(|(of, project)| of.is_at(project));
-        by_file.entry((&operation.draft.file, is_here)).or_default().push(operation);
+        by_file.entry((file, is_here)).or_default().push(operation);
     }
     for ((file, is_here), operations) in by_file {
         let (folder, scope) = (&folder.holding(file), folder.scope_of(file));

@@ -334,9 +334,9 @@ pub fn stage(
         return Err(Error::argument("text", problem));
     }
     let ids: Vec<OperationId> = (journal.last + 1..).map(OperationId).take(drafts.len()).collect();
-    let of = folder.project().map(Identity::of);
     let record = |(id, draft): (&OperationId, Draft)| {
-        Record::Stage { id: *id, at: now.to_string(), draft, proposed, of: of.clone() }.line()
+        let of = folder.holding(&draft.file).project().map(Identity::of);
+        Record::Stage { id: *id, at: now.to_string(), draft, proposed, of }.line()
     };
     let lines: Vec<String> = ids.iter().zip(drafts).map(record).collect();
     append(folder, &lock, &lines)?;

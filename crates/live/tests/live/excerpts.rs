@@ -298,7 +298,7 @@ fn lines_are_shown_once_more_when_their_output_collapses() {
     let mut host =
         Host::new(Settings { keep_results: 3, collapse_tokens: 150, prices, ..settings() });
     host.user("go");
-    bash(&mut host, "make", &lines("build", 1..=30));
+    bash(&mut host, "make", &lines("build", 1..=60));
     host.tool("bash", &json!({ "command": "make b" }), &lines("build", 11..=30));
     host.tool("bash", &json!({ "command": "make c" }), &(lines("build", 5..=25) + "\nend"));
     host.send();

@@ -17,9 +17,10 @@ fn host() -> (Host, String) {
     let mut host = Host::new(settings);
     host.user("go");
     let log: Vec<String> = (1..=60).map(|n| format!("line {n} of \"the\" log")).collect();
-    for n in 0..6 {
-        host.tool("bash", &json!({ "command": format!("run {n}") }), &log.join("\n"));
+    host.tool("bash", &json!({ "command": "run" }), &log.join("\n"));
+    for n in 1..6 {
         host.send();
+        host.tool("bash", &json!({ "command": format!("run {n}") }), "done");
     }
     host.user("on");
     host.send();

@@ -521,20 +521,22 @@ fn parts_of_a_file_that_stand_are_lines() {
     host.write_file("a.txt", &long(1)[..8_000]);
     begin(&mut host, "go");
     host.send();
+    run(&mut host, "make", &long(2)[..8_000]);
+    host.send();
     let notice = "\n\n[Showing lines 1-60 of 250. Use offset=61 to continue.]";
     read_part(&mut host, "a.txt", 1, 60, notice);
     pass(&mut host, 1);
     pass(&mut host, 2);
     let notice = "\n\n[Showing lines 31-100 of 250. Use offset=101 to continue.]";
     let part = read_part(&mut host, "a.txt", 31, 100, notice);
-    let line = "f1 unchanged; lines 31-60 stand in the read result above (t1).\n";
+    let line = "f1 unchanged; lines 31-60 stand in the read result above (t2).\n";
     assert!(part.starts_with(&format!("{line}run 1: line 60 ")), "{part}");
     assert!(part.ends_with(notice) && part.contains("line 99 says"), "{part}");
     pass(&mut host, 3);
     pass(&mut host, 4);
     // The lines of a result that is shown in part are not taken for known: the host has no more.
     let whole = read(&mut host, "a.txt");
-    assert!(whole.starts_with("f1 unchanged; lines 1-60 stand in the read result above (t1).\n"));
+    assert!(whole.starts_with("f1 unchanged; lines 1-60 stand in the read result above (t2).\n"));
     assert!(whole.contains("line 60 says") && whole.contains("line 99 says"), "{whole}");
     host.send();
     host.say("done");
@@ -543,8 +545,8 @@ fn parts_of_a_file_that_stand_are_lines() {
     begin(&mut host, "go on");
     host.send();
     assert_eq!(host.live.state().epoch(), 1);
-    assert_eq!(text_of(&host.sent[2]), "[t1] f1 a.txt · lines 1-60");
-    assert_eq!(text_of(&host.sent[14]), text, "what it named has left");
+    assert_eq!(text_of(&host.sent[4]), "[t2] f1 a.txt · lines 1-60");
+    assert_eq!(text_of(&host.sent[16]), text, "what it named has left");
     // The host has only its own words of it.
     pass(&mut host, 5);
     let again = read(&mut host, "a.txt");
