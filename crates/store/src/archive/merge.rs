@@ -275,11 +275,10 @@ impl<'a> Merge<'a> {
         let Some(object) = self.objects.get_mut(id) else {
             return Err(Error::internal(format!("`{id}` was not read")));
         };
-        // Later puts of the chunk are in the same commit, so nobody can write in between. A shared
-        // store takes no version without a list twice, and the last step of the import restores the
-        // latest ones; in one's own, another import may have just taken it.
-        let is_own = self.store.backend().upkeep().is_some();
-        let depends = put.items.is_some() || self.is_settling || is_own;
+        // Later puts of the chunk are in the same commit, so nobody can write in between. Without a
+        // list, concurrent writes need no new plan: the last step of the import restores the latest
+        // versions.
+        let depends = put.items.is_some() || self.is_settling;
         put.expected = match object.latest {
             _ if object.is_put || !depends => Expected::Any,
             Some(tx_id) => Expected::Latest(tx_id),

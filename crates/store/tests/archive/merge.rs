@@ -2,13 +2,12 @@
 //! same latest ones.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use base::object::{AsOf, ObjectId, ObjectType};
 use proptest::prelude::*;
-use store::{ArchiveScope, GcOptions, ImportOptions, Progress, Stage};
+use store::{ArchiveScope, GcOptions};
 
 use crate::world::World;
 
@@ -163,26 +162,4 @@ fn a_session_begun_anew_parts_from_the_one_that_was_dropped() {
         let kept: BTreeSet<_> = sessions.into_values().collect();
         assert_eq!(kept, BTreeSet::from([vec![old.clone()], vec![new.clone(), more.clone()]]));
     }
-}
-
-#[test]
-fn two_imports_at_once_take_each_version_once() {
-    let there = World::in_memory();
-    // Enough for a chunk of its own: the file comes in the next one.
-    let events: Vec<String> = (0..600).map(|at| format!(r#"{{"event":"{at}"}}"#)).collect();
-    there.session("s0", &events, None);
-    there.file("/a", "text\n");
-    let archive = there.export(ArchiveScope::Everything);
-    let here = World::in_memory();
-    let mut others = 0;
-    let mut between = |progress: Progress| {
-        if progress.stage == Stage::Importing && progress.done > 0 {
-            others += here.import(&archive).versions;
-        }
-        Ok(())
-    };
-    let (input, options) = (Box::new(&archive[..]), ImportOptions::default());
-    let own = here.store.import_archive(input, Path::new("-"), &options, &mut between).unwrap();
-    assert_eq!((own.versions + others, own.present), (3, 1), "two of the session, one of the file");
-    assert_eq!(here.versions().len(), there.versions().len());
 }
