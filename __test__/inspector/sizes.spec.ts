@@ -42,7 +42,7 @@ test("each call has the same size in its view, ledger and charts", async () => {
   expect(session.ledger.perCall.some(({ ours }) => ours.sent > 0)).toBe(true);
 });
 
-test("each call costs in its session's table what the ledger has for it", () => {
+test("a session's table has each call's cost as the ledger has it", () => {
   expect(session.ledger.hostCalls.cost).toBeGreaterThan(10_000);
   for (const { number, ours, plain, usdPerMillion } of session.ledger.perCall) {
     const price = (usdPerMillion ?? 0) / 1e6;

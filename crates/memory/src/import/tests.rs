@@ -61,7 +61,7 @@ fn a_memory_folder_becomes_entries_and_topic_files() {
 }
 
 #[test]
-fn a_folder_of_notes_is_named_after_its_files_and_says_what_is_left() {
+fn a_folders_notes_are_named_after_files_and_what_is_left_said() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
     for sub in ["journal", "books", ".obsidian"] {
