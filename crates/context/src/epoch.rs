@@ -199,7 +199,8 @@ fn pressed(standing: &mut Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause>
     (gain > 0 && is_worth).then_some(Cause {
         reason,
         reserve: None,
-        least: 1,
+        // What is freed is an estimate; in a full window anything is worth a try.
+        least: u64::from(total <= marks.full),
         leaving,
         from: 0,
         notes_from: 0,
