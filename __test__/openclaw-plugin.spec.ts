@@ -13,7 +13,7 @@ import type { HostFunctions, HostMessage } from "../openclaw-plugin/host.d.ts";
 import { modelOf, Rates, Room } from "../openclaw-plugin/model.js";
 import { Plugin } from "../openclaw-plugin/plugin.js";
 import { Sessions } from "../openclaw-plugin/sessions.js";
-import { asSent, Calls, Heard, toHost, toSession } from "../openclaw-plugin/turn.js";
+import { asSent, Calls, Heard, toHost, toSession, withImages } from "../openclaw-plugin/turn.js";
 import { manifest } from "../scripts/lib/openclaw-manifest.js";
 import { root } from "../scripts/setup.js";
 import { temporaryFolder } from "./e2e/support.ts";
@@ -282,6 +282,35 @@ test("of words in quick succession a turn has what it answers", () => {
   heard.end();
   heard.begin([all[0], answer, all[2], user("four", 5)], "two");
   expect(heard.messages).toEqual([all[1]]);
+});
+
+test("words that another message has had join no later turn", () => {
+  const heard = new Heard();
+  const [yes, order] = [user("yes", 1), user("do b", 2)];
+  heard.add(yes);
+  heard.add(order);
+  heard.begin([], "do b");
+  expect(heard.messages).toEqual([order]);
+  heard.end();
+  const [joined, again] = [user("yes\n\ndo b", 2), user("yes", 9)];
+  const answer = { ...called("call_1", 3), content: [{ type: "text", text: "done" }] };
+  heard.add(again);
+  heard.begin([joined, answer], "[Mon] yes");
+  expect(heard.messages).toEqual([again]);
+  heard.end();
+  heard.begin([joined, answer, again]);
+  heard.add(user("first heard", 10));
+  heard.begin([joined, answer, again]);
+  heard.add(user("and more", 11));
+  expect(heard.messages).toEqual([user("first heard", 10), user("and more", 11)]);
+});
+
+test("messages of one second keep each its own image", () => {
+  const image = (data: string) => ({ type: "image", data, mimeType: "image/png" });
+  const listed = ["A", "B"].map((data) => user([image(data)], 1_000));
+  expect(withImages([user([], 1_000), user([], 1_000)], listed)).toEqual(listed);
+  const [plain, shown] = [user("look", 1_000), user([{ type: "text", text: "look here" }, image("A")], 1_000)];
+  expect(withImages([plain], [shown])).toEqual([plain]);
 });
 
 test("what is said while tools run stands behind their results", () => {

@@ -153,11 +153,19 @@ function hostContent(content, calls) {
 export function withImages(history, listed) {
   const shown = listed.filter(({ role, content }) => role === "user" && blocksOf(content).some(isImage));
   return history.map((message) => {
-    const isIt = (/** @type {HostMessage} */ other) =>
-      other.timestamp === message.timestamp &&
-      (hasKeyOf(other, message) || textsOf(other.content)[0] === textsOf(message.content)[0]);
-    return (message.role === "user" ? shown.find(isIt) : undefined) ?? message;
+    const at = message.role === "user" ? shown.findIndex((other) => isWithImage(message, other)) : -1;
+    // Each stands once: two may come in one second.
+    return at < 0 ? message : (shown.splice(at, 1)[0] ?? message);
   });
+}
+
+/** @param {HostMessage} message @param {HostMessage} other the same message with its image, or another one */
+function isWithImage(message, other) {
+  if (message.idempotencyKey !== undefined && other.idempotencyKey !== undefined) {
+    return hasKeyOf(message, other) && message.timestamp === other.timestamp;
+  }
+  const [one, two] = [message, other].map(({ content }) => JSON.stringify(textsOf(content)));
+  return message.timestamp === other.timestamp && one === two;
 }
 
 /** @param {{ type?: unknown } | null} block */
@@ -265,8 +273,8 @@ export class Heard {
   #messages = [];
   /** Whether a turn runs that we are asked in. */
   #isRunning = false;
-  /** Whether it is tried again. */
-  #isRetried = false;
+  /** What persons had said when it was tried again. @type {string[]} */
+  #tried = [];
   /** What persons wrote before it began, and wait for turns of their own. @type {HostMessage[]} */
   #waiting = [];
 
@@ -277,7 +285,8 @@ export class Heard {
     // What failed is not sent again.
     const isSent = message.role !== "assistant" || (message.stopReason !== "error" && message.stopReason !== "aborted");
     // The person's words once more, with the time of this try, which no later history has.
-    const isRepeated = this.#isRetried && message.role === "user" && message.idempotencyKey === undefined;
+    const isRepeated =
+      message.role === "user" && message.idempotencyKey === undefined && this.#tried.includes(wordsOf(message));
     if (!isOfTurn || !isSent || isRepeated) {
       return;
     }
@@ -297,23 +306,19 @@ export class Heard {
    * @param {string} [prompt] what it answers
    */
   begin(history, prompt = "") {
-    if (!this.#isRunning) {
+    if (this.#isRunning) {
+      this.#tried.push(...this.#messages.filter(({ role }) => role === "user").map(wordsOf));
+    } else {
+      this.#tried = [];
       // What came before a message of the history stands there too, if only as a part of one.
       const last = this.#messages.findLastIndex((message) => stands(message, history));
       const since = this.#messages.slice(last + 1);
-      const all = [...this.#waiting.filter((message) => !stands(message, history)), ...since];
-      // Up to the end of a line: a short word may stand within other words.
-      const asked = `\n${prompt.trim()}\n`;
-      const isAnswered = (/** @type {HostMessage} */ { content }) =>
-        textsOf(content).some(
-          (text) => text.trim() !== "" && [" ", "\n"].some((before) => asked.includes(`${before}${text.trim()}\n`)),
-        );
-      const answered = all.filter(isAnswered);
+      const all = [...this.#waiting.filter((message) => !isPassed(message, history)), ...since];
+      const answered = answeredBy(prompt, all);
       // OpenClaw may ask in other words than those that it wrote.
       this.#messages = answered.length === 0 ? since : answered;
       this.#waiting = all.filter((message) => !this.#messages.includes(message)).slice(-maxWaiting);
     }
-    this.#isRetried = this.#isRunning;
     this.#isRunning = true;
     this.forget(history);
   }
@@ -358,6 +363,43 @@ function isSame(one, other) {
 /** @param {HostMessage} one @param {HostMessage} other */
 function hasKeyOf({ idempotencyKey }, other) {
   return idempotencyKey !== undefined && idempotencyKey === other.idempotencyKey;
+}
+
+/** @param {HostMessage} message */
+function wordsOf({ content }) {
+  return textsOf(content).join("\n").trim();
+}
+
+/** Whether a message stands in a history, by itself or joined to a later one. @param {HostMessage} message @param {readonly HostMessage[]} history */
+function isPassed(message, history) {
+  const words = wordsOf(message);
+  const isLater = (/** @type {HostMessage} */ { role, timestamp = 0 }) =>
+    role === "user" && timestamp >= (message.timestamp ?? 0);
+  return (
+    stands(message, history) ||
+    history.some((later) => words !== "" && isLater(later) && endsLines(wordsOf(later), words) !== undefined)
+  );
+}
+
+/** Where words stand in others up to the end of a line, since a short word may stand within another; undefined if they do not. @param {string} text @param {string} words */
+function endsLines(text, words) {
+  const places = [" ", "\n"].map((before) => `\n${text}\n`.indexOf(`${before}${words}\n`));
+  return places.find((place) => place >= 0);
+}
+
+/** The messages whose words a prompt has, each word for one of them. @param {string} prompt @param {readonly HostMessage[]} messages */
+function answeredBy(prompt, messages) {
+  let asked = prompt.trim();
+  const answered = new Set();
+  for (const message of [...messages].sort((a, b) => wordsOf(b).length - wordsOf(a).length)) {
+    const words = wordsOf(message);
+    const place = words === "" ? undefined : endsLines(asked, words);
+    if (place !== undefined) {
+      answered.add(message);
+      asked = `${asked.slice(0, place)}\n${asked.slice(place + words.length)}`;
+    }
+  }
+  return messages.filter((message) => answered.has(message));
 }
 
 /** Whether a message stands in a list. @param {HostMessage} message @param {readonly HostMessage[]} list */
