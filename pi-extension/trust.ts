@@ -38,7 +38,12 @@ export async function askTrust(agentDir: string, ctx: ExtensionContext, failures
       return;
     }
     const places = { agentDir, project: ctx.cwd };
-    const { projectTrust, trustProject } = await loadAddon();
+    // Whoever opens the session says why there is none.
+    const addon = await loadAddon().catch(() => undefined);
+    if (addon === undefined) {
+      return;
+    }
+    const { projectTrust, trustProject } = addon;
     const found = await projectTrust(places);
     if (found.counts || found.standing === "denied" || said.has(found.path)) {
       return;

@@ -108,7 +108,7 @@ describe.skipIf(noBrowser)("a session's charts", () => {
     await page.goto(`${url}${session}`);
     await page.reload();
     const rows = page.getByRole("table", { name: "Calls" });
-    await page.getByText("5,000 calls").waitFor();
+    await page.getByText(" · 5,000 calls").waitFor();
     await rows.scrollIntoViewIfNeeded();
     for (let step = 0; step < 20; step += 1) {
       await rows.evaluate((list) => list.scrollBy(0, list.scrollHeight / 20));
