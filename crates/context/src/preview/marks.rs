@@ -96,7 +96,7 @@ const FAILURE: &[&str] = &[
     r"(?-u:\b)(CrashLoopBackOff|ImagePullBackOff|ErrImagePull|CreateContainer\w*Error)(?-u:\b)|(?-u:\b)OOMKilled(\s|$)",
     r"^==[0-9]+== (Invalid |Mismatched |Conditional jump |Use of uninit|Syscall param |Process terminating |.* definitely lost in )",
     r"^[EF][0-9]{4} [0-9]{2}:[0-9]{2}:|^< HTTP/[0-9.]+ [45][0-9]{2}(?-u:\b)",
-    r"^[EF], \[[0-9]|^(fail|crit): \S+\[[0-9]+\]$|##\[error\]|^[0-9]{2}-[0-9]{2} [0-9:.]{12} +[0-9]+ +[0-9]+ [EF] ",
+    r"^[EF], \[[0-9]{4}-|^(fail|crit): \S+\[[0-9]+\]$|(^|\s)##\[error\]|^[0-9]{2}-[0-9]{2} [0-9:.]{12} +[0-9]+ +[0-9]+ [EF] ",
     // Of a log: where it comes from, when, who says it, and the level.
     r"^(\S+ +\| |\[\S+/\S+\] )?[\[(]?(([0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ]|[A-Z][a-z]{2} [ 0-9][0-9] )[0-9]{2}:[0-9]{2}|[0-9]{2}:[0-9]{2}:[0-9]{2})[0-9:.,+TZ\s\[\]-]{0,36}(\[(main|[^\]\s]*[0-9][^\]\s]*)\] +|- [A-Z]?[a-z_]\S* - |\S+ \S+\[[0-9]+\]: |\| +|: ?|[a-z]+\.)?(\[?(ERROR|FATAL|SEVERE|CRITICAL)([^\w=-]|$)|(ERR|FTL)\] |\[(error|crit|alert|emerg|fatal)\] )",
     r#"^\{.*"(?i:level|severity|levelname)": ?("(?i:error|fatal|critical|panic)"|[56]0,"time":)|(^|\s)level=(error|fatal|panic)(\s|$)"#,
