@@ -152,7 +152,7 @@ pub fn flush_watched(
         if is_here {
             writing.write(&mut report, on_step)?;
         } else {
-            let words = "it was noted in another project, which was at this path before: note it there, and withdraw it here";
+            let words = "another folder was at this path when it was noted: note it anew if it belongs here, and withdraw this one";
             writing.hold_all(&MemoryFinding::new(FindingCode::OtherProject, words), &mut report)?;
         }
     }

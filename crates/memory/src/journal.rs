@@ -335,7 +335,8 @@ pub fn stage(
     }
     let ids: Vec<OperationId> = (journal.last + 1..).map(OperationId).take(drafts.len()).collect();
     let record = |(id, draft): (&OperationId, Draft)| {
-        let of = folder.holding(&draft.file).project().map(Identity::of);
+        let held = folder.holding(&draft.file);
+        let of = held.project().map(|project| Identity::of(project).without_secret());
         Record::Stage { id: *id, at: now.to_string(), draft, proposed, of }.line()
     };
     let lines: Vec<String> = ids.iter().zip(drafts).map(record).collect();

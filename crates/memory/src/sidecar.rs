@@ -345,7 +345,8 @@ impl MemoryFolder {
         // Git reads no link, and lets what is taken back count.
         let there = self.bytes(GITIGNORE)?;
         let there = String::from_utf8_lossy(&there);
-        let in_force: Vec<&str> = there.rsplit("\n!").take(1).flat_map(str::lines).collect();
+        let in_force: Vec<&str> =
+            there.lines().rev().take_while(|line| !line.starts_with('!')).collect();
         if PRIVATE.iter().all(|glob| in_force.contains(glob)) {
             return Ok(());
         }

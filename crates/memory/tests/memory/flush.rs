@@ -114,7 +114,8 @@ fn a_persons_edit_of_the_gitignore_stays() {
 
 #[test]
 fn git_sees_no_private_entry_whatever_gitignore_was_there() {
-    for theirs in ["*.bak", "!*.md\n", "", "*\n!MEMORY.local.md\n"] {
+    let undone = "#\n!MEMORY.local.md\n*.set-aside\n.*.tmp\n";
+    for theirs in ["*.bak", "!*.md\n", "", "*\n!MEMORY.local.md\n", undone] {
         let desk = Desk::new();
         desk.write(".gitignore", theirs);
         for text in ["salary talk on Friday", "another"] {

@@ -2,6 +2,7 @@
 //! for the trusted one; and whether git may have a file there. Reads git's own files and runs
 //! nothing. Must not decide what follows from them.
 
+use config::address_without_secret;
 use files::looks;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -57,12 +58,20 @@ impl Identity {
         is_same && now.owner == self.owner
     }
 
+    /// The same without what may be a password in the origin, to keep beside other things.
+    #[must_use]
+    pub fn without_secret(self) -> Self {
+        let origin = self.origin.as_deref().map(address_without_secret);
+        Self { origin, ..self }
+    }
+
     /// Whether the same folder is there, or the same repository, whoever owns it; also where that
     /// cannot be told, as on a disk that does not answer.
     pub fn is_at(&self, project: &Path) -> bool {
         let now = Self::of(project);
         let is_unknown = |one: &Self| one.inode == 0 && one.born.is_none();
-        let is_same_repository = self.origin.is_some() && self.origin == now.origin;
+        let origins = [self, &now].map(|one| one.origin.as_deref().map(address_without_secret));
+        let is_same_repository = origins[0].is_some() && origins[0] == origins[1];
         self.is_same_folder(&now) || is_same_repository || is_unknown(self) || is_unknown(&now)
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Deserializer, Map, Value};
 use super::format::Key;
 use super::incoming::Entry;
 use super::merge::Merge;
-use super::parting::{copied_from, mark_of, marked};
+use super::parting::{SEPARATOR, copied_from, mark_of, marked};
 use crate::Item;
 use base::error::Result;
 use base::object::{AsOf, Envelope, Hash, ObjectId, ObjectType};
@@ -17,6 +17,12 @@ const NAMING: [&str; 3] = ["\"object\":", "\"active\":", "\"objects\":"];
 
 /// Where a chat's item names an object, behind the host's own message.
 const BEHIND_MESSAGE: &str = ",\"content\":{\"object\":\"";
+
+/// Length of an ID that is a hash, as a file's is.
+const HASH_DIGITS: usize = 64;
+
+/// Marks of an ID that are looked at: machines give one or two.
+const MAX_MARKS: usize = 8;
 
 /// The fields that say which call a toolcall is.
 const OF_A_CALL: [&str; 4] = [CHAT, "position", "tool", "args"];
@@ -93,6 +99,10 @@ impl Merge<'_> {
     fn call_here(&mut self, id: &ObjectId) -> Result<ObjectId> {
         if let Some(here) = self.calls.get(id) {
             return Ok(here.clone());
+        }
+        let marks = id.as_str().matches(SEPARATOR).count();
+        if marks > MAX_MARKS || id.as_str().len() == HASH_DIGITS {
+            return Ok(id.clone());
         }
         self.load(id)?;
         let is_new = self.objects[id].identity_hash.is_none();

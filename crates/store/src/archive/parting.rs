@@ -12,7 +12,7 @@ use base::error::{Error, Result};
 use base::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, Payload, RunningHash};
 
 /// Separates an ID from the mark of a copy.
-const SEPARATOR: char = '~';
+pub(super) const SEPARATOR: char = '~';
 
 /// Digits of a mark.
 const MARK_DIGITS: usize = 8;

@@ -129,8 +129,9 @@ impl<'a> Scan<'a> {
             let named = Value::from(id.as_str()).to_string();
             let latest = store.get(id, AsOf::Latest)?;
             if latest.is_some_and(|it| it.envelope.kind == ObjectType::Toolcall) {
-                // Elsewhere it is what a provider called any call.
+                // Elsewhere it is what a provider called any call. Several are named in a list.
                 marks.extend(NAMING.map(|member| format!("\"{member}\":{named}")));
+                marks.extend(['[', ','].map(|before| format!("{before}{named}")));
             } else {
                 marks.push(named);
             }
