@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use base::object::{AsOf, Envelope, ObjectId, ObjectType, Payload, TxId};
+use base::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, Payload, TxId};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
@@ -153,4 +153,28 @@ proptest! {
             check(here);
         }
     }
+}
+
+#[test]
+fn calls_with_hundreds_of_marks_are_taken_one_by_one() {
+    let there = World::in_memory();
+    let mut calls = Vec::new();
+    let mut id = "call_1".to_owned();
+    for number in 0..600 {
+        let chat = ObjectId::chat(&number.to_string());
+        id = format!("{id}~{}", &Hash::of(chat.as_str()).as_str()[..8]);
+        calls.push((ObjectId::new(id.as_str()), chat));
+    }
+    // The longest first: each would ask for the one before.
+    for (id, chat) in calls.iter().rev() {
+        let Value::Object(fields) = json!({ "tool": "bash", "chat_ref": chat, "position": 0 })
+        else {
+            unreachable!()
+        };
+        let payload = Payload { fields, ..Payload::default() };
+        there.put(Envelope::unsourced(id.clone(), ObjectType::Toolcall).unwrap(), &payload);
+    }
+    let here = World::in_memory();
+    let imported = here.import(&there.export(ArchiveScope::Everything));
+    assert_eq!((imported.versions, imported.left_out.len()), (600, 0));
 }
