@@ -161,11 +161,12 @@ export function withImages(history, listed) {
 
 /** @param {HostMessage} message @param {HostMessage} other the same message with its image, or another one */
 function isWithImage(message, other) {
-  if (message.idempotencyKey !== undefined && other.idempotencyKey !== undefined) {
-    return hasKeyOf(message, other) && message.timestamp === other.timestamp;
+  if (message.timestamp !== other.timestamp) {
+    return false;
   }
   const [one, two] = [message, other].map(({ content }) => JSON.stringify(textsOf(content)));
-  return message.timestamp === other.timestamp && one === two;
+  const haveKeys = message.idempotencyKey !== undefined && other.idempotencyKey !== undefined;
+  return haveKeys ? hasKeyOf(message, other) : one === two;
 }
 
 /** @param {{ type?: unknown } | null} block */
