@@ -24,6 +24,7 @@ const onOpenClaw: TestProjectConfiguration = {
 
 export default defineConfig({
   test: {
+    globalSetup: "__test__/own-agent.ts",
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // On two cores one more than cores: a test waits for what it started for a quarter of its time.
