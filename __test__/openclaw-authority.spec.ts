@@ -173,7 +173,7 @@ describe.each(places)("%s", (_, who, sessionId, sessionKey) => {
       }
     }
     expect(found).toEqual([]);
-    expect(await plugin.sessions.choiceOf(sessionId)).toEqual({});
+    expect(await plugin.sessions.choices.of(sessionId)).toEqual({});
     const files = [join(agentDir, "memory"), join(workspace, ".pi", "memory")].flatMap((at) =>
       readdirSync(at, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()),
     );
@@ -399,9 +399,9 @@ describe("in a sandbox", () => {
     const first = await plugin.sessions.of(who);
     expect(first?.isElsewhere).toBe(false);
     expect(await plugin.sessions.of(who)).toBe(first);
-    plugin.sessions.heard({ ...who, sandboxed: true });
+    plugin.sessions.conversations.heard({ ...who, sandboxed: true });
     expect((await plugin.sessions.of(who))?.isElsewhere).toBe(true);
-    plugin.sessions.heard({ ...who, sandboxed: false });
+    plugin.sessions.conversations.heard({ ...who, sandboxed: false });
     expect((await plugin.sessions.of(who))?.isElsewhere).toBe(false);
   });
 
@@ -473,7 +473,7 @@ test("a fork of the owner's session for a group starts empty", async () => {
 test("another writer makes the owner's session a shared one", async () => {
   const key = "agent:main:desk";
   expect(await turn("desk", key)).toContain(secret);
-  plugin.sessions.heard({
+  plugin.sessions.conversations.heard({
     sessionId: "desk",
     sessionKey: key,
     messageChannel: "telegram",
@@ -481,18 +481,20 @@ test("another writer makes the owner's session a shared one", async () => {
     senderIsOwner: false,
   });
   expect(await turn("desk", key)).not.toContain(secret);
-  await expect.poll(() => plugin.sessions.choiceOf(key)).toMatchObject({ strangers: [expect.stringContaining("222")] });
+  await expect
+    .poll(() => plugin.sessions.choices.of(key))
+    .toMatchObject({ strangers: [expect.stringContaining("222")] });
   expect(await typed(operator, "desk", key, "memory traces")).toContain("others take part in this");
   // So are its sub-agents, and what comes after a reset, in a later process, too.
-  plugin.sessions.willSpawn("agent:main:subagent:1", key);
+  plugin.sessions.conversations.willSpawn("agent:main:subagent:1", key);
   expect(await turn("child", "agent:main:subagent:1")).not.toContain(secret);
   expect(await turn("desk-after-reset", key)).not.toContain(secret);
   const later = new Plugin(join(folder, "state", "palimpsest"), { warn: () => {} });
   later.authority.configure(...madeUpHost(withTelegram));
-  expect((await later.sessions.whose("desk-after-reset", key)).conversation).toBe("mixed");
+  expect((await later.sessions.conversations.whose("desk-after-reset", key)).conversation).toBe("mixed");
   // As earlier builds kept them.
-  await plugin.sessions.choose("by-id", await plugin.sessions.choiceOf(key));
-  expect((await plugin.sessions.whose("by-id", "agent:main:by-id")).conversation).toBe("mixed");
+  await plugin.sessions.choices.take("by-id", await plugin.sessions.choices.of(key));
+  expect((await plugin.sessions.conversations.whose("by-id", "agent:main:by-id")).conversation).toBe("mixed");
   const both = { ...withTelegram, commands: { ownerAllowFrom: ["telegram:111", "telegram:222"] } };
   plugin.authority.configure(...madeUpHost(both));
   expect(await turn("desk", key)).toContain(secret);
@@ -501,15 +503,15 @@ test("another writer makes the owner's session a shared one", async () => {
 
 test("a run for nobody is the owner's only where an owner wrote", async () => {
   const run = (sessionId: string, sessionKey: string, senderIsOwner: boolean) => {
-    plugin.sessions.heard({ sessionId, sessionKey, messageChannel: "webchat", senderIsOwner });
+    plugin.sessions.conversations.heard({ sessionId, sessionKey, messageChannel: "webchat", senderIsOwner });
     return turn(sessionId, sessionKey);
   };
   // An operator without `operator.admin` opens a session by the method `agent`.
   const colleagues = "agent:main:dashboard:7";
   expect(await run("colleagues", colleagues, false)).not.toContain(secret);
-  plugin.sessions.willSpawn("agent:main:subagent:7", colleagues);
+  plugin.sessions.conversations.willSpawn("agent:main:subagent:7", colleagues);
   expect(await run("colleagues-child", "agent:main:subagent:7", false)).not.toContain(secret);
-  expect(await plugin.sessions.choiceOf(colleagues)).toEqual({});
+  expect(await plugin.sessions.choices.of(colleagues)).toEqual({});
   // The report of a sub-agent comes in the same way.
   const owners = "agent:main:dashboard:8";
   expect(await run("owners", owners, true)).toContain(secret);

@@ -9,11 +9,12 @@ import { Authority } from "../openclaw-plugin/authority.js";
 import { runCommand } from "../openclaw-plugin/command.js";
 import { Engine } from "../openclaw-plugin/engine.js";
 import { Failures } from "../openclaw-plugin/failures.js";
+import { Heard } from "../openclaw-plugin/heard.js";
 import type { HostFunctions, HostMessage } from "../openclaw-plugin/host.d.ts";
 import { modelOf, Rates, Room } from "../openclaw-plugin/model.js";
 import { Plugin } from "../openclaw-plugin/plugin.js";
 import { Sessions } from "../openclaw-plugin/sessions.js";
-import { asSent, Calls, Heard, toHost, toSession, withImages } from "../openclaw-plugin/turn.js";
+import { asSent, Calls, toHost, toSession, withImages } from "../openclaw-plugin/turn.js";
 import { manifest } from "../scripts/lib/openclaw-manifest.js";
 import { root } from "../scripts/setup.js";
 import { temporaryFolder } from "./e2e/support.ts";
@@ -383,11 +384,11 @@ test("idle sessions close, and go on later as they were", async () => {
   expect(again?.session.status().calls).toBe(1);
   expect(again?.store.path).toBe(join(folder, "store.sqlite"));
 
-  await sessions.choose("s0", { off: true });
+  await sessions.choices.take("s0", { off: true });
   await sessions.close("s0");
   expect(await sessions.of(who(0))).toBeUndefined();
   expect(sessions.whyOff("s0")).toBe("you turned it off here");
-  await sessions.choose("s0", { off: false });
+  await sessions.choices.take("s0", { off: false });
   expect(await sessions.of(who(0))).toBeDefined();
   await sessions.closeAll();
   const store = await openStore({ path: join(folder, "store.sqlite") });
@@ -441,15 +442,15 @@ test("`/palimpsest open` says what to run on the gateway", async () => {
 test("a sub-agent belongs to the conversation of its parent", async () => {
   const sessions = new Sessions(temporaryFolder(), new Failures("", console, async (text) => text), new Authority());
   const group = "agent:main:telegram:group:5";
-  sessions.willSpawn("agent:main:subagent:1", "agent:main:main");
-  sessions.willSpawn("agent:main:subagent:2", group);
-  sessions.willSpawn("agent:main:subagent:3", "agent:main:subagent:2");
-  const whose = (at: number) => sessions.whose(`s${at}`, `agent:main:subagent:${at}`);
+  sessions.conversations.willSpawn("agent:main:subagent:1", "agent:main:main");
+  sessions.conversations.willSpawn("agent:main:subagent:2", group);
+  sessions.conversations.willSpawn("agent:main:subagent:3", "agent:main:subagent:2");
+  const whose = (at: number) => sessions.conversations.whose(`s${at}`, `agent:main:subagent:${at}`);
   expect(await whose(1)).toEqual({ conversation: "owner", name: "agent:main:main" });
   expect(await whose(2)).toEqual({ conversation: "group", name: group });
   expect(await whose(3)).toEqual({ conversation: "group", name: group });
   expect(await whose(4)).toEqual({ conversation: "mixed", name: "agent:main:subagent:4" });
-  sessions.forgetChild("agent:main:subagent:1");
+  sessions.conversations.forgetChild("agent:main:subagent:1");
   expect((await whose(1)).conversation).toBe("mixed");
 });
 
@@ -494,14 +495,14 @@ test("a run gets our tools unless a person turned us off", async () => {
   const sessions = made();
   const run = { sessionId: "s", sessionKey: "agent:main:main" };
   expect(sessions.offersTools(run)).toBe(true);
-  await sessions.choose("s", { off: true });
-  await sessions.choose("agent:main:group", { off: true });
+  await sessions.choices.take("s", { off: true });
+  await sessions.choices.take("agent:main:group", { off: true });
   for (const known of [sessions, made()]) {
     expect(known.offersTools(run)).toBe(false);
     expect(known.offersTools({ sessionId: "other", sessionKey: "agent:main:group" })).toBe(false);
     expect(known.offersTools({ sessionId: "other", sessionKey: "agent:main:main" })).toBe(true);
   }
-  await sessions.choose("s", { off: false });
+  await sessions.choices.take("s", { off: false });
   expect(sessions.offersTools(run)).toBe(true);
   sessions.configure({ enabled: false });
   expect(sessions.offersTools(run)).toBe(false);
@@ -512,14 +513,14 @@ test("what a person chooses counts where it cannot be kept", async () => {
   writeFileSync(folder, "");
   const sessions = new Sessions(folder, new Failures(folder, console, async (text) => text), new Authority());
   const run = { sessionId: "s", sessionKey: "agent:main:main" };
-  const problem = await sessions.choose("s", { off: true });
+  const problem = await sessions.choices.take("s", { off: true });
   expect(problem).toMatch(/^It holds until the gateway ends, since `.*openclaw-sessions\.json` cannot be written: /);
-  expect(await sessions.choose("other", { memoryOff: true })).toBe(problem);
-  expect(await sessions.choiceOf("s")).toEqual({ off: true });
+  expect(await sessions.choices.take("other", { memoryOff: true })).toBe(problem);
+  expect(await sessions.choices.of("s")).toEqual({ off: true });
   expect(sessions.offersTools(run)).toBe(false);
   rmSync(folder);
-  expect(await sessions.choose("third", {})).toBeUndefined();
-  expect(await sessions.choiceOf("s")).toEqual({ off: true });
+  expect(await sessions.choices.take("third", {})).toBeUndefined();
+  expect(await sessions.choices.of("s")).toEqual({ off: true });
 });
 
 test("commands may be written with capitals, and work as printed", async () => {

@@ -193,7 +193,7 @@ function typedIn(typed) {
 
 /** @param {Plugin} plugin @param {CommandContext} ctx @param {string} sessionId @returns {Promise<Asked>} */
 async function askedBy({ sessions, authority }, ctx, sessionId) {
-  const { conversation } = await sessions.whose(sessionId, ctx.sessionKey);
+  const { conversation } = await sessions.conversations.whose(sessionId, ctx.sessionKey);
   // The host may have been told to lead a group into the session of somebody alone: then others read the answer.
   const isElsewhere = conversation !== "group" && isFromGroup(ctx);
   return { conversation, sender: isElsewhere ? "stranger" : authority.senderOf(ctx) };
@@ -313,7 +313,7 @@ async function off({ plugin, who, asked, current }, chat) {
     return offText(plugin, who, asked);
   }
   const text = current && plainRequestOf("OpenClaw", current.session.status(), current.room.whole);
-  const problem = await plugin.sessions.choose(who.sessionId, { off: true });
+  const problem = await plugin.sessions.choices.take(who.sessionId, { off: true });
   await plugin.sessions.close(who.sessionId);
   const off = `Palimpsest is off in this session: the model gets OpenClaw's own messages, without our tools and guidance. \`${command} on\` turns it on again.`;
   return withProblem(text === undefined ? off : `${off}\n${text}`, problem);
@@ -329,7 +329,7 @@ async function on({ plugin, who, asked, current }, chat) {
   }
   let problem;
   for (const chosen of [who.sessionId, who.sessionKey ?? who.sessionId]) {
-    problem = await plugin.sessions.choose(chosen, { off: false });
+    problem = await plugin.sessions.choices.take(chosen, { off: false });
   }
   const again = await plugin.sessions.of(who);
   const text = again === undefined ? await offText(plugin, who, asked) : "Palimpsest is on again in this session.";
@@ -344,9 +344,9 @@ async function turnOther(plugin, chat, off) {
     return `No chat is called \`${chat}\`: give the key of its session, such as \`agent:main:telegram:group:-1001\`.${which}`;
   }
   const sessionId = plugin.sessionOf(key);
-  const problem = await plugin.sessions.choose(key, { off });
+  const problem = await plugin.sessions.choices.take(key, { off });
   if (sessionId !== undefined) {
-    await (off ? plugin.sessions.close(sessionId) : plugin.sessions.choose(sessionId, { off }));
+    await (off ? plugin.sessions.close(sessionId) : plugin.sessions.choices.take(sessionId, { off }));
   }
   return withProblem(`Palimpsest is ${off ? "off" : "on"} in \`${key}\`, from its next turn on.`, problem);
 }
@@ -400,7 +400,7 @@ function memoryHelp(asked, typedAs) {
 
 /** @param {Plugin} plugin @param {Who} who @param {Current} current @param {boolean} isOn */
 async function turnMemory(plugin, who, current, isOn) {
-  const problem = await plugin.sessions.choose(who.sessionId, { memoryOff: !isOn });
+  const problem = await plugin.sessions.choices.take(who.sessionId, { memoryOff: !isOn });
   current.memory.isOff = !isOn;
   const text = isOn
     ? "Memory is on in this session: the next prompt has it."

@@ -268,14 +268,14 @@ export class Engine {
   async prepareSubagentSpawn({ contextMode, parentSessionKey, parentSessionId, childSessionId, childSessionKey }) {
     const children = [childSessionId, childSessionKey].filter((child) => child !== undefined);
     const { sessions } = this.#plugin;
-    sessions.willSpawn(childSessionKey, parentSessionKey);
+    sessions.conversations.willSpawn(childSessionKey, parentSessionKey);
     if (contextMode === "fork" && parentSessionId !== undefined) {
       sessions.willFork(children, parentSessionId);
     }
     return {
       async rollback() {
         sessions.forgetFork(children);
-        sessions.forgetChild(childSessionKey);
+        sessions.conversations.forgetChild(childSessionKey);
       },
     };
   }

@@ -7,11 +7,12 @@ import { Authority } from "./authority.js";
 import { runCommand } from "./command.js";
 import { Engine, engineId } from "./engine.js";
 import { Failures } from "./failures.js";
+import { Heard } from "./heard.js";
 import { refuseWrite, showResult } from "./middleware.js";
 import { Rates } from "./model.js";
 import { Sessions } from "./sessions.js";
 import { registerTools } from "./tools.js";
-import { asSent, Heard } from "./turn.js";
+import { asSent } from "./turn.js";
 
 /** @import { HostConfig, HostFunctions, HostLogger, HostMessage, PluginApi } from "./host.d.ts" */
 
@@ -122,7 +123,7 @@ export class Plugin {
     const sessionId = this.sessionOf(sessionKey);
     this.#heard.delete(sessionKey);
     this.#sessionOf.delete(sessionKey);
-    this.sessions.forgetChild(sessionKey);
+    this.sessions.conversations.forgetChild(sessionKey);
     this.sessions.forgetFork([sessionKey, ...(sessionId === undefined ? [] : [sessionId])]);
     if (sessionId !== undefined) {
       await this.sessions.close(sessionId);

@@ -1,8 +1,5 @@
 // The open sessions of a process, for all copies of the plugin: opened when a turn begins, closed when they were idle for long and others
-// need the room, and when the gateway stops. What a person chose for a session, off or on, is in a file of ours beside the log, since the
-// store stays shut where it is off. Decides nothing about contexts.
-import { readFileSync } from "node:fs";
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+// need the room, and when the gateway stops. Decides nothing about contexts.
 import { dirname, join } from "node:path";
 import * as addon from "../index.js";
 import { describe, isLost } from "../lib/failures.js";
@@ -13,6 +10,8 @@ import { withTyped } from "../lib/program.js";
 import { watchSharing } from "../lib/sharing.js";
 import { name } from "../lib/terminal.js";
 import { untrustedText } from "../lib/trust.js";
+import { Choices } from "./choices.js";
+import { Conversations } from "./conversations.js";
 import { SessionMemory } from "./memory.js";
 import { Room } from "./model.js";
 import { isJoined } from "./turn.js";
@@ -21,6 +20,7 @@ import { isJoined } from "./turn.js";
  * @import { Session, Settings, Store } from "../index.js"
  * @import { Conversation } from "../lib/authority.js"
  * @import { Authority } from "./authority.js"
+ * @import { Standing } from "./conversations.js"
  * @import { HostMessage, ToolContext } from "./host.d.ts"
  * @import { Failures } from "./failures.js"
  *
@@ -29,11 +29,6 @@ import { isJoined } from "./turn.js";
  * @property {string} [sessionKey]
  * @property {string} cwd the agent's workspace
  * @property {string} [parent] session that it is a fork of
- *
- * @typedef {object} Standing of a session
- * @property {Conversation} conversation whose it is
- * @property {string} name of the conversation
- * @property {boolean} isElsewhere whether its tools run where paths mean other files than on this machine
  */
 
 /** Why a session is off that a person turned off. */
@@ -41,10 +36,6 @@ export const turnedOff = "you turned it off here";
 
 /** Sessions that stay open: a gateway has many chats, and each one that is open watches files. */
 const maxOpen = 16;
-/** Choices that are kept, the newest. */
-const maxChoices = 1_000;
-/** Strangers that are kept of a session: as long as one of them is none of the owner's, it makes no difference how many there are. */
-const maxStrangers = 8;
 
 /** A session of the host with Palimpsest on. */
 export class Current {
@@ -103,41 +94,26 @@ export class Current {
   }
 }
 
-/**
- * What a person chose for a session, by its ID, or for a conversation, by its name; and who else than an owner wrote in one that counts as the owner's, as `Authority.strangerIn` says it.
- * @typedef {{ off?: boolean, memoryOff?: boolean, strangers?: string[] }} Choice
- */
-
 /** The sessions of the process. */
 export class Sessions {
   #failures;
-  #choicesFile;
+  #folder;
   #stateDir;
+  choices;
+  conversations;
   /** The plugin's configuration as the host has it. */
   #given = "{}";
   /** What of it counts. @type {Partial<Settings>} */
   #config = {};
   /** What is wrong with the rest, for the owner. @type {string | undefined} */
   wrongSettings;
-  /** What persons chose, as it was last read or written: the host waits for no promise when it asks for our tools. @type {Record<string, Choice>} */
-  #known;
-  /** Those of them that could not be written. @type {Record<string, Choice>} */
-  #unkept = {};
   /** @type {Promise<{ store: Store, settings: Settings }> | undefined} */
   #store;
   /** In the order of their last use. @type {Map<string, Promise<Current | undefined>>} */
   #open = new Map();
   /** Parents of sub-agents that are about to start, by session ID or key. @type {Map<string, string>} */
   #parents = new Map();
-  /** Keys of the conversations that sub-agents work for, by the sub-agent's. @type {Map<string, string>} */
-  #roots = new Map();
   #authority;
-  /** Strangers who are not written down yet, by the name of the conversation: its sub-agents, and sessions after a reset, are of it. @type {Map<string, Set<string>>} */
-  #strangers = new Map();
-  /** Whether an owner wrote in a conversation since the process began, where the host told of runs. @type {Map<string, boolean>} */
-  #isOwnerHeard = new Map();
-  /** IDs and keys of sessions whose tools are in a sandbox by the host's word. @type {Set<string>} */
-  #sandboxed = new Set();
   /** Why a session is off. @type {Map<string, string>} */
   #off = new Map();
   /** Ends the looks at the shared store, if there is one. @type {(() => void) | undefined} */
@@ -152,10 +128,11 @@ export class Sessions {
    */
   constructor(folder, failures, authority) {
     this.#authority = authority;
+    this.#folder = folder;
     this.#stateDir = dirname(folder);
-    this.#choicesFile = join(folder, "openclaw-sessions.json");
     this.#failures = failures;
-    this.#known = choicesIn(() => readFileSync(this.#choicesFile, "utf8"));
+    this.choices = new Choices(join(folder, "openclaw-sessions.json"));
+    this.conversations = new Conversations(authority, this.choices, failures);
   }
 
   /** Takes the configuration. A wrong value does not count, and is told once. @param {Record<string, unknown> | undefined} config */
@@ -179,8 +156,7 @@ export class Sessions {
 
   /** Whether a run gets our tools: not where a person turned us off. @param {ToolContext} ctx */
   offersTools({ sessionId = "", sessionKey = "" }) {
-    const isChosen = [sessionId, sessionKey].some((known) => this.#known[known]?.off === true);
-    return this.#config.enabled !== false && !isChosen;
+    return this.#config.enabled !== false && !this.choices.isOneOff([sessionId, sessionKey]);
   }
 
   /** The settings: environment variables over the plugin's configuration over the defaults. @returns {Promise<Settings>} */
@@ -237,7 +213,7 @@ export class Sessions {
   /** Opens a session, unless it is open. Resolves to undefined where Palimpsest is off; never rejects. @param {Who} who */
   async of(who) {
     const { sessionId } = who;
-    const standing = who.sessionKey === undefined ? undefined : await this.#standingOf(who);
+    const standing = who.sessionKey === undefined ? undefined : await this.conversations.standingOf(who);
     const open = await this.#open.get(sessionId);
     const isOther = open?.conversation !== standing?.conversation || open?.isElsewhere !== standing?.isElsewhere;
     if (open?.users === 0 && standing !== undefined && isOther) {
@@ -263,7 +239,7 @@ export class Sessions {
     this.#off.delete(sessionId);
     this.#folders.set(sessionId, who.cwd);
     try {
-      if ((await this.choiceOf(sessionId)).off || (await this.choiceOf(who.sessionKey ?? "")).off) {
+      if ((await this.choices.of(sessionId)).off || (await this.choices.of(who.sessionKey ?? "")).off) {
         this.#off.set(sessionId, turnedOff);
         return undefined;
       }
@@ -300,15 +276,15 @@ export class Sessions {
     const { sessionId, sessionKey, cwd, parent } = who;
     const { store } = await this.#storeWith(settings);
     const parentSessionId = parent ?? this.#parents.get(sessionId) ?? this.#parents.get(sessionKey ?? "");
-    const standing = await this.#standingOf(who);
+    const standing = await this.conversations.standingOf(who);
     const confined = standing.conversation !== "owner";
     const seen = standing.isElsewhere ? inSandbox(settings, sessionId, confined) : settings;
     const options = { harness: "openclaw", sessionId, cwd, settings: seen, parentSessionId, images: true, confined };
     const session = await addon.openSession(store, options);
-    const isOff = (await this.choiceOf(sessionId)).memoryOff === true;
+    const isOff = (await this.choices.of(sessionId)).memoryOff === true;
     const conversation = confined ? standing.name : undefined;
     // A sandbox may have the workspace itself.
-    const kept = [dirname(this.#choicesFile), join(this.#authority.sandboxFolder, ".pi", "memory")];
+    const kept = [this.#folder, join(this.#authority.sandboxFolder, ".pi", "memory")];
     const memory = new SessionMemory(session, store, { conversation, cwd, kept, isOff }, this.#failures);
     const untrusted = confined ? null : await this.#untrusted(cwd);
     const notices = [store.notice, ...(await session.mountNotices()), untrusted].filter((notice) => notice !== null);
@@ -388,88 +364,6 @@ export class Sessions {
     return true;
   }
 
-  /**
-   * Whose a session is, and the name of its conversation: of a sub-agent, that of the one it works for.
-   * @param {string} sessionId
-   * @param {string | undefined} sessionKey
-   * @returns {Promise<{ conversation: Conversation, name: string }>}
-   */
-  async whose(sessionId, sessionKey) {
-    const name = this.#nameOf(sessionId, sessionKey);
-    const conversation = await this.#authority.conversationOf(name);
-    if (conversation !== "owner") {
-      return { conversation, name };
-    }
-    if (this.#isOwnerHeard.get(name) === false) {
-      return { conversation: "mixed", name };
-    }
-    // Earlier builds kept them by session ID.
-    const kept = await Promise.all([name, sessionId].map((one) => this.choiceOf(one)));
-    const all = [...kept.flatMap(({ strangers = [] }) => strangers), ...(this.#strangers.get(name) ?? [])];
-    return { conversation: all.every((one) => this.#authority.isOwnerNow(one)) ? "owner" : "mixed", name };
-  }
-
-  /** @param {Who} who @returns {Promise<Standing>} */
-  async #standingOf({ sessionId, sessionKey }) {
-    const { conversation, name } = await this.whose(sessionId, sessionKey);
-    const isSandboxed = [sessionId, sessionKey ?? sessionId].some((known) => this.#sandboxed.has(known));
-    const isElsewhere = isSandboxed || (this.#authority.runsElsewhere(sessionKey) ?? conversation !== "owner");
-    return { conversation, name, isElsewhere };
-  }
-
-  /** The name of a session's conversation. @param {string} sessionId @param {string | undefined} sessionKey */
-  #nameOf(sessionId, sessionKey) {
-    return this.#roots.get(sessionKey ?? "") ?? sessionKey ?? sessionId;
-  }
-
-  /** The host has a run of the model at hand, on somebody's word. @param {ToolContext} ctx */
-  heard(ctx) {
-    for (const known of [ctx.sessionId, ctx.sessionKey].filter((known) => known !== undefined)) {
-      if (ctx.sandboxed === true) {
-        this.#sandboxed.add(known);
-      } else if (ctx.sandboxed === false) {
-        this.#sandboxed.delete(known);
-      }
-    }
-    if (ctx.sessionId === undefined) {
-      return;
-    }
-    const name = this.#nameOf(ctx.sessionId, ctx.sessionKey);
-    const stranger = this.#authority.strangerIn(ctx);
-    if (ctx.senderIsOwner !== undefined && stranger === undefined) {
-      // Without an owner it is an operator who is none, or a run of the host's own that follows up an owner's.
-      this.#isOwnerHeard.set(name, ctx.senderIsOwner || this.#isOwnerHeard.get(name) === true);
-    }
-    if (stranger === undefined || this.#strangers.get(name)?.has(stranger)) {
-      return;
-    }
-    this.#strangers.set(name, new Set([...(this.#strangers.get(name) ?? []), stranger].slice(-maxStrangers)));
-    void this.#failures.guarded("who writes in a session was not kept", undefined, async () => {
-      if ((await this.#authority.conversationOf(name)) !== "owner") {
-        // It is not the owner's whoever writes there.
-        this.#strangers.delete(name);
-        return;
-      }
-      const { strangers = [] } = await this.choiceOf(name);
-      const problem = await this.choose(name, {
-        strangers: [...new Set([...strangers, stranger])].slice(-maxStrangers),
-      });
-      if (problem !== undefined) {
-        throw new Error(problem);
-      }
-    });
-  }
-
-  /** A sub-agent is about to start. @param {string} childKey @param {string} parentKey */
-  willSpawn(childKey, parentKey) {
-    this.#roots.set(childKey, this.#roots.get(parentKey) ?? parentKey);
-  }
-
-  /** A sub-agent ended. @param {string} childKey */
-  forgetChild(childKey) {
-    this.#roots.delete(childKey);
-  }
-
   /** A sub-agent is about to start as a fork. @param {string[]} children its session ID and key @param {string} parent */
   willFork(children, parent) {
     for (const child of children) {
@@ -517,51 +411,6 @@ export class Sessions {
     await opened
       ?.then(({ store }) => store.close())
       .catch((error) => this.#failures.report("could not close the store", error));
-  }
-
-  /** What a person chose for a session. @param {string} sessionId @returns {Promise<Choice>} */
-  async choiceOf(sessionId) {
-    return (await this.#choices())[sessionId] ?? {};
-  }
-
-  /**
-   * Takes what a person chose, and keeps it. Resolves to why it counts for this process only, if it could not be written.
-   * @param {string} sessionId
-   * @param {Choice} choice
-   */
-  async choose(sessionId, choice) {
-    const { [sessionId]: known, ...others } = await this.#choices();
-    const kept = Object.entries(others).slice(1 - maxChoices);
-    const all = Object.fromEntries([...kept, [sessionId, { ...known, ...choice }]]);
-    // Until it is in the file, that says something else.
-    this.#known = all;
-    this.#unkept = { ...this.#unkept, [sessionId]: all[sessionId] };
-    try {
-      await mkdir(dirname(this.#choicesFile), { recursive: true, mode: 0o700 });
-      const written = `${this.#choicesFile}.${process.pid}`;
-      await writeFile(written, `${JSON.stringify(all, null, 2)}\n`, { mode: 0o600 });
-      await rename(written, this.#choicesFile);
-      const later = Object.entries(this.#unkept).filter(([id, chosen]) => all[id] !== chosen);
-      this.#unkept = Object.fromEntries(later);
-      return undefined;
-    } catch (error) {
-      return `It holds until the gateway ends, since \`${this.#choicesFile}\` cannot be written: ${describe(error)}`;
-    }
-  }
-
-  async #choices() {
-    const text = await readFile(this.#choicesFile, "utf8").catch(() => "");
-    this.#known = { ...choicesIn(() => text), ...this.#unkept };
-    return this.#known;
-  }
-}
-
-/** @param {() => string} read the file with choices @returns {Record<string, Choice>} */
-function choicesIn(read) {
-  try {
-    return JSON.parse(read()) ?? {};
-  } catch {
-    return {};
   }
 }
 

@@ -32,7 +32,7 @@ export function registerTools(api, plugin) {
  * @param {ToolContext} ctx
  */
 function offered(tool, plugin, ctx) {
-  plugin.sessions.heard(ctx);
+  plugin.sessions.conversations.heard(ctx);
   return plugin.sessions.offersTools(ctx) ? hostTool(tool, plugin, ctx) : null;
 }
 
