@@ -374,6 +374,9 @@ impl World {
         if self.tracks && self.lines.is_multiple_of(3) {
             assert!(self.host.live.settle(Duration::from_secs(60)), "the tracker comes to rest");
         }
+        if matches!(op, Op::Restart | Op::Crash | Op::Beside) {
+            self.expect_opening();
+        }
         self.is_anew |= matches!(op, Op::Restart | Op::Crash);
         match op {
             Op::User => {
@@ -466,8 +469,15 @@ impl World {
             .collect()
     }
 
-    /// An answer is about to come. A session that was opened anew takes an answer that no call of
-    /// its own brought for that of a call with the host's own messages.
+    /// The session is about to be opened anew, which takes an answer that no call of its own brought
+    /// for that of a call with the host's own messages: there is none, in either run.
+    fn expect_opening(&mut self) {
+        if self.answers > 1 {
+            self.send();
+        }
+    }
+
+    /// An answer is about to come. See [`Self::expect_opening`].
     fn expect_answer(&mut self) {
         if self.is_anew && self.answers > 0 {
             self.send();
