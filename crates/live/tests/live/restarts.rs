@@ -26,8 +26,14 @@ pub(crate) fn restarts_change_nothing(layout: Layout, script: &[Op], play: impl 
     // may be added to a request depends on what was paid so far.
     let knows_the_same = restarted.files == plain.files && !restarted.lost_failure;
     if has_same_objects && knows_the_same {
-        assert_same(&restarted.requests, &plain.requests, "a restart");
+        assert_same(&without_makers(&restarted), &without_makers(&plain), "a restart");
     }
+}
+
+/// The requests without who changed a file: what a session did before it split off is another's.
+fn without_makers(played: &Played) -> Vec<Vec<Value>> {
+    let json = serde_json::to_string(&played.requests).unwrap();
+    serde_json::from_str(&json.replace(", by another session", "")).unwrap()
 }
 
 /// What a session sent and knew in the end, once it has ended: two of them write into one store.
