@@ -27,8 +27,8 @@ export default defineConfig({
     globalSetup: "__test__/own-agent.ts",
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // On two cores one more than cores: a test waits for what it started for a quarter of its time.
-    maxWorkers: 3,
+    // Two more than the cores of a small machine: a test waits for what it started for a third of its time.
+    maxWorkers: 4,
     projects: [
       {
         extends: true,
