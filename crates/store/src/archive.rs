@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use base::error::{Error, Result};
 use base::object::{ObjectId, ObjectType, Timestamp};
@@ -39,8 +39,9 @@ pub use of_store::Taking;
 pub use parting::{copied_from, provided_id};
 pub use scope::session_versions;
 
-/// The scope of an archive.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The scope of an archive, and of its header.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "scope", content = "id", rename_all = "snake_case")]
 pub enum ArchiveScope {
     /// The entire store.
     Everything,

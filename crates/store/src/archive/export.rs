@@ -9,13 +9,13 @@ use sha2::{Digest, Sha256};
 
 use super::format::{
     AgainLine, ContentLine, EndLine, FORMAT, FORMAT_VERSION, Header, Key, Line, NicknameLine,
-    OriginKey, ScopeLine, VersionLine,
+    OriginKey, VersionLine,
 };
 use super::prefix::common_items;
 use super::scope::Selection;
 use super::secrets::{Counts, redact_item, redact_version};
 use super::standing::session_of;
-use super::{ArchiveScope, ExportOptions, Exported, LeftOut, OnProgress, Progress, Stage};
+use super::{ExportOptions, Exported, LeftOut, OnProgress, Progress, Stage};
 use crate::{Item, Store, Version};
 use base::error::{Error, Result};
 use base::object::{AsOf, Hash, Nickname, ObjectId, Source, TxId};
@@ -154,17 +154,12 @@ impl<'a, W: Write> Export<'a, W> {
     }
 
     fn header(&mut self) -> Result<()> {
-        let what = match &self.options.scope {
-            ArchiveScope::Everything => ScopeLine::Everything,
-            ArchiveScope::Session(id) => ScopeLine::Session { id: id.clone() },
-            ArchiveScope::Object(id) => ScopeLine::Object { id: id.clone() },
-        };
         self.line(&Line::Header(&Header {
             format: FORMAT.to_owned(),
             version: FORMAT_VERSION,
             store_id: self.store.id().to_owned(),
             exported_at: self.store.now().to_string(),
-            what,
+            what: self.options.scope.clone(),
             redacted: self.options.redact,
         }))
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Item, Version};
+use crate::{ArchiveScope, Item, Version};
 use base::error::{Error, Result};
 use base::object::{Hash, ObjectId, Origin, Redaction, TxId};
 
@@ -25,17 +25,8 @@ pub(super) struct Header {
     pub store_id: String,
     /// RFC 3339.
     pub exported_at: String,
-    pub what: ScopeLine,
+    pub what: ArchiveScope,
     pub redacted: bool,
-}
-
-/// The scope of an archive.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "scope", rename_all = "snake_case")]
-pub(super) enum ScopeLine {
-    Everything,
-    Session { id: ObjectId },
-    Object { id: ObjectId },
 }
 
 /// A content; comes before the first version that has it.
