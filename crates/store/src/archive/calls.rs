@@ -32,7 +32,7 @@ const CHAT: &str = "chat_ref";
 impl Merge<'_> {
     /// Gives a version the ID under which the store keeps its call.
     pub(super) fn tell_apart(&mut self, at: usize) -> Result<()> {
-        let entry = &self.incoming.arrivals().entries[at];
+        let entry = &self.arrivals.entries[at];
         if entry.kind != Some(ObjectType::Toolcall) {
             return Ok(());
         }
@@ -48,7 +48,7 @@ impl Merge<'_> {
         let Envelope { identity_hash, .. } = Envelope::unsourced(id.clone(), ObjectType::Toolcall)?;
         self.load(&id)?;
         let key = Key::of(&id, &entry.content_hash, &entry.origin);
-        self.incoming.arrivals_mut().entries[at] = Entry { id, identity_hash, key, ..entry };
+        self.arrivals.entries[at] = Entry { id, identity_hash, key, ..entry };
         Ok(())
     }
 
@@ -106,8 +106,14 @@ impl Merge<'_> {
         }
         self.load(id)?;
         let is_new = self.objects[id].identity_hash.is_none();
-        let call =
-            if is_new && copied_from(id).is_none() { None } else { self.incoming.call(id)? };
+        let latest = self.arrivals.latest.get(id).copied();
+        let kind = latest.map(|at| self.arrivals.entries[at].kind);
+        let may_be_call = kind.is_none_or(|kind| kind == Some(ObjectType::Toolcall));
+        let call = if may_be_call && (!is_new || copied_from(id).is_some()) {
+            self.incoming.call(id, latest)?
+        } else {
+            None
+        };
         let here = match call {
             Some((fields, is_redacted)) => self.place_of_call(id, &fields, is_redacted)?,
             None => id.clone(),
@@ -147,7 +153,7 @@ impl Merge<'_> {
 
     /// Whether something comes that is kept under a free name.
     fn is_coming(&mut self, name: &ObjectId) -> Result<bool> {
-        let is_arriving = self.incoming.arrivals().latest.contains_key(name);
+        let is_arriving = self.arrivals.latest.contains_key(name);
         Ok((is_arriving && self.call_here(name)? == *name)
             || self.objects[name].identity_hash.is_some())
     }

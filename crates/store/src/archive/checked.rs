@@ -4,10 +4,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
 
 use super::format::{ContentLine, Header, VersionLine};
-use super::incoming::{Arrivals, Incoming};
+use super::incoming::{Arrivals, Call, Incoming};
 use super::lines::{Extent, Spool};
 use crate::Item;
 use base::error::{Error, Result};
@@ -99,26 +98,14 @@ impl Archive {
 }
 
 impl Incoming for Archive {
-    fn arrivals(&self) -> &Arrivals {
-        &self.arrivals
-    }
-
-    fn arrivals_mut(&mut self) -> &mut Arrivals {
-        &mut self.arrivals
-    }
-
     fn version(&mut self, version: usize) -> Result<VersionLine> {
         let line = self.spool.read(self.places[version].line)?;
         read_again(&line)
     }
 
-    fn call(&mut self, id: &ObjectId) -> Result<Option<(Map<String, Value>, bool)>> {
-        let Some(at) = self.arrivals.latest.get(id).copied() else { return Ok(None) };
-        if self.arrivals.entries[at].kind != Some(ObjectType::Toolcall) {
-            return Ok(None);
-        }
-        let line = self.version(at)?;
-        Ok(Some((line.fields, line.redacted.is_some())))
+    fn call(&mut self, _id: &ObjectId, latest: Option<usize>) -> Result<Option<Call>> {
+        let line = latest.map(|at| self.version(at)).transpose()?;
+        Ok(line.map(|line| (line.fields, line.redacted.is_some())))
     }
 
     fn content(&mut self, hash: &Hash) -> Result<String> {

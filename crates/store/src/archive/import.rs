@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::BufRead;
 use std::path::Path;
 
-use super::incoming::Incoming;
+use super::incoming::{Arrivals, Incoming};
 use super::lines::Lines;
 use super::merge::Merge;
 use super::standing::{Chunk, Refusal};
@@ -56,7 +56,8 @@ impl Store {
             unknown_lines: archive.unknown_lines.clone(),
             ..Imported::default()
         };
-        Import::new(self, options, &mut archive, report).run(progress)
+        let arrivals = std::mem::take(&mut archive.arrivals);
+        Import::new(self, options, &mut archive, arrivals, report).run(progress)
     }
 }
 
@@ -94,12 +95,13 @@ impl<'a> Import<'a> {
         store: &'a Store,
         options: &'a ImportOptions,
         incoming: &'a mut dyn Incoming,
+        arrivals: Arrivals,
         report: Imported,
     ) -> Self {
         Self {
             store,
             options,
-            merge: Merge::new(store, incoming, options.keeps_files),
+            merge: Merge::new(store, incoming, arrivals, options.keeps_files),
             report,
             incomplete: Vec::new(),
             objects: BTreeSet::new(),
@@ -109,7 +111,7 @@ impl<'a> Import<'a> {
     }
 
     pub(super) fn run(mut self, progress: OnProgress<'_>) -> Result<Imported> {
-        let of = self.merge.incoming.arrivals().transactions.len();
+        let of = self.merge.arrivals.transactions.len();
         let mut next = 0;
         while next < of {
             let done = next as u64;
@@ -148,7 +150,7 @@ impl<'a> Import<'a> {
     /// Corrects the latest versions left by an interrupted import, or affected by the order of
     /// chunks. Each chunk has already corrected its own objects.
     fn settle(&mut self) -> Result<()> {
-        let ids = self.merge.incoming.arrivals().entries.iter().map(|entry| entry.id.clone());
+        let ids = self.merge.arrivals.entries.iter().map(|entry| entry.id.clone());
         let ids: Vec<ObjectId> = ids.collect::<BTreeSet<_>>().into_iter().collect();
         for ids in ids.chunks(SETTLED_AT_ONCE) {
             while !{
@@ -215,7 +217,7 @@ impl<'a> Import<'a> {
 
     /// The path of a file that the archive has.
     fn path_of(&mut self, id: &ObjectId) -> Option<String> {
-        let at = *self.merge.incoming.arrivals().latest.get(id)?;
+        let at = *self.merge.arrivals.latest.get(id)?;
         let source = self.merge.incoming.version(at).ok()?.source?;
         Some(source.get("path")?.as_str()?.to_owned())
     }

@@ -11,19 +11,14 @@ use crate::Item;
 use base::error::Result;
 use base::object::{Hash, Nickname, ObjectId, ObjectType, Origin};
 
-/// Versions from elsewhere, addressed by index.
+/// Versions from elsewhere, addressed by their index in [`Arrivals::entries`].
 pub(super) trait Incoming {
-    /// What comes, without its texts.
-    fn arrivals(&self) -> &Arrivals;
-
-    fn arrivals_mut(&mut self) -> &mut Arrivals;
-
     /// A version in its archive form.
     fn version(&mut self, version: usize) -> Result<VersionLine>;
 
     /// The fields of a call there, and whether some of its text was replaced; `None` for an ID that
-    /// is not known to be a call's.
-    fn call(&mut self, id: &ObjectId) -> Result<Option<(Map<String, Value>, bool)>>;
+    /// is not known to be a call's. `latest`: its latest version among those that come, if any is.
+    fn call(&mut self, id: &ObjectId, latest: Option<usize>) -> Result<Option<Call>>;
 
     /// The text of a content that one of the versions names.
     fn content(&mut self, hash: &Hash) -> Result<String>;
@@ -35,6 +30,9 @@ pub(super) trait Incoming {
     /// The items of a version from a position on.
     fn items(&mut self, version: usize, from: u64) -> Result<Vec<Item>>;
 }
+
+/// The fields of a call, and whether some of its text was replaced.
+pub(super) type Call = (Map<String, Value>, bool);
 
 /// What comes from another store, without its texts.
 #[derive(Debug, Default)]
@@ -77,13 +75,28 @@ pub(super) struct Entry {
     pub beside: Option<usize>,
 }
 
-/// Records the chat's version beside each session of a transaction. `latest`: the latest version of
-/// each object after it.
-pub(super) fn pair(entries: &mut [Entry], members: &[Member], latest: &HashMap<ObjectId, usize>) {
-    for member in members.iter().filter(|member| member.is_new) {
-        let entry = &mut entries[member.version];
-        if entry.kind == Some(ObjectType::Session) {
-            entry.beside = entry.partner.as_ref().and_then(|chat| latest.get(chat)).copied();
+impl Arrivals {
+    /// Begins the next transaction.
+    pub(super) fn begin(&mut self) {
+        self.pair();
+        self.transactions.push(Vec::new());
+    }
+
+    /// Adds a version to the transaction begun last.
+    pub(super) fn join(&mut self, id: &ObjectId, member: Member) {
+        self.latest.insert(id.clone(), member.version);
+        self.transactions.last_mut().into_iter().for_each(|members| members.push(member));
+    }
+
+    /// Records the chat's version beside each session of the last transaction, which is whole.
+    pub(super) fn pair(&mut self) {
+        let members = self.transactions.last().into_iter().flatten();
+        for member in members.filter(|member| member.is_new) {
+            let entry = &mut self.entries[member.version];
+            if entry.kind == Some(ObjectType::Session) {
+                let chat = entry.partner.as_ref().and_then(|chat| self.latest.get(chat));
+                entry.beside = chat.copied();
+            }
         }
     }
 }

@@ -19,16 +19,16 @@ impl Merge<'_> {
     pub(super) fn ask_about(&mut self, first: usize) -> Result<()> {
         let mut versions = Vec::new();
         self.asked = first;
-        while let Some(members) = self.incoming.arrivals().transactions.get(self.asked)
+        while let Some(members) = self.arrivals.transactions.get(self.asked)
             && versions.len() < ASKED_AT_ONCE
         {
             versions.extend(members.iter().filter(|one| one.is_new).map(|one| one.version));
             self.asked += 1;
         }
-        let entries = &self.incoming.arrivals().entries;
+        let entries = &self.arrivals.entries;
         self.load_all(versions.iter().map(|at| entries[*at].id.clone()).collect())?;
         versions.iter().try_for_each(|at| self.tell_apart(*at))?;
-        let entries = &self.incoming.arrivals().entries;
+        let entries = &self.arrivals.entries;
         let asked: Vec<_> =
             versions.iter().map(|at| (&entries[*at].id, &entries[*at].origin)).collect();
         let lacks = self.store.backend().lacks(&asked)?;
@@ -69,7 +69,7 @@ impl Merge<'_> {
     /// Drops cached state of the store, except for objects without a list to which nobody else added
     /// a version. Somebody may have, before ours: then the latest one does not show it.
     pub(super) fn keep_settled(&mut self) -> Result<()> {
-        let entries = self.incoming.arrivals().entries.iter();
+        let entries = self.arrivals.entries.iter();
         let plain = entries.filter(|entry| entry.items.is_none());
         let mut ids: Vec<ObjectId> = plain.map(|entry| entry.id.clone()).collect();
         ids.sort();

@@ -8,10 +8,10 @@
 //! of a transaction belongs to the session as of that transaction. So a session's version is always
 //! written together with the chat's version that belonged to it.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use super::checked::envelope;
-use super::incoming::{Entry, Incoming, Member};
+use super::incoming::{Arrivals, Entry, Incoming, Member};
 use super::prefix::common_items;
 use super::standing::{Chunk, Place, Placed, Refusal, Standing, chat_of, in_store, rank};
 use crate::{Expected, Item, Op, Put, Splice, Store, Version};
@@ -29,6 +29,8 @@ const CHUNK_BYTES: u64 = 16 << 20;
 pub(super) struct Merge<'a> {
     pub(super) store: &'a Store,
     pub(super) incoming: &'a mut dyn Incoming,
+    /// What comes, without its texts. Calls get the IDs that they have here.
+    pub(super) arrivals: Arrivals,
     pub(super) objects: HashMap<ObjectId, Standing>,
     forgotten: HashSet<ObjectId>,
     /// Origin of the latest version before the import, of each object that the store had.
@@ -48,10 +50,16 @@ pub(super) struct Merge<'a> {
 }
 
 impl<'a> Merge<'a> {
-    pub(super) fn new(store: &'a Store, incoming: &'a mut dyn Incoming, keeps_files: bool) -> Self {
+    pub(super) fn new(
+        store: &'a Store,
+        incoming: &'a mut dyn Incoming,
+        arrivals: Arrivals,
+        keeps_files: bool,
+    ) -> Self {
         Self {
             store,
             incoming,
+            arrivals,
             keeps_files,
             objects: HashMap::new(),
             forgotten: HashSet::new(),
@@ -97,7 +105,7 @@ impl<'a> Merge<'a> {
         let mut next = first;
         let mut room = CHUNK_ROWS.checked_shr(conflicts).unwrap_or(0).max(1);
         let mut touched = Vec::new();
-        while next < self.incoming.arrivals().transactions.len() && chunk.bytes < CHUNK_BYTES {
+        while next < self.arrivals.transactions.len() && chunk.bytes < CHUNK_BYTES {
             if next >= self.asked {
                 self.ask_about(next)?;
             }
@@ -138,11 +146,11 @@ impl<'a> Merge<'a> {
         chunk: &mut Chunk,
         touched: &mut Vec<ObjectId>,
     ) -> Result<()> {
-        let members = self.incoming.arrivals().transactions[transaction].clone();
+        let members = self.arrivals.transactions[transaction].clone();
         let mut ops = Vec::new();
         let mut sessions = Vec::new();
         for Member { version, .. } in members.iter().filter(|member| member.is_new) {
-            let entry = self.incoming.arrivals().entries[*version].clone();
+            let entry = self.arrivals.entries[*version].clone();
             if self.is_taken(*version, &entry, chunk)? {
                 let placed = self.in_archive(*version);
                 if let Some(op) = self.put(&entry.id, &placed, chunk)? {
@@ -229,7 +237,7 @@ impl<'a> Merge<'a> {
     }
 
     pub(super) fn in_archive(&self, version: usize) -> Placed {
-        let entry = &self.incoming.arrivals().entries[version];
+        let entry = &self.arrivals.entries[version];
         let items = entry.items;
         let events = items.filter(|_| entry.kind == Some(ObjectType::Session));
         Placed {
@@ -292,7 +300,7 @@ impl<'a> Merge<'a> {
             object.newest = Some(placed.clone());
         }
         if let (Place::Archive(version), None) = (placed.place, &object.session) {
-            let entry = &self.incoming.arrivals().entries[version];
+            let entry = &self.arrivals.entries[version];
             let is_chat = entry.kind == Some(ObjectType::Chat) && entry.id == *id;
             object.session = entry.partner.clone().filter(|_| is_chat);
         }
@@ -306,23 +314,20 @@ impl<'a> Merge<'a> {
 
     pub(super) fn put_of_archive(&mut self, version: usize) -> Result<Put> {
         let mut line = self.incoming.version(version)?;
-        let Entry { id, identity_hash, .. } = &self.incoming.arrivals().entries[version];
+        let Entry { id, identity_hash, .. } = &self.arrivals.entries[version];
         (line.id, line.identity_hash) = (id.clone(), identity_hash.clone());
         let envelope = envelope(&line)?;
         let envelope = envelope.ok_or_else(|| Error::internal("a version of unknown type"))?;
-        let mut text = |hash: Hash| -> Result<_> { Ok((self.incoming.content(&hash)?, hash)) };
-        let mut additional = BTreeMap::new();
-        for (name, hash) in line.additional {
-            let (text, hash) = text(hash)?;
-            additional.insert(name, (hash, text));
-        }
-        let content = line.content.map(text).transpose()?.map(|(text, hash)| (hash, text));
+        let mut text = |hash: Hash| Ok((hash.clone(), self.incoming.content(&hash)?));
+        let additional = line.additional.into_iter();
+        let additional = additional.map(|(name, hash)| Ok((name, text(hash)?)));
+        let additional = additional.collect::<Result<_>>()?;
         Ok(Put {
             envelope,
             source_hash: line.source_hash,
             content_hash: line.content_hash,
             fields: line.fields,
-            content,
+            content: line.content.map(text).transpose()?,
             items: None,
             additional,
             origin: Some(line.origin),
@@ -336,23 +341,20 @@ impl<'a> Merge<'a> {
 
     fn put_of_store(&self, id: &ObjectId, tx_id: TxId) -> Result<Put> {
         let version = self.store.require(id, AsOf::Tx(tx_id))?;
-        let payload = self.store.payload(&version)?;
-        let mut additional = payload.additional;
-        let mut text = |(name, hash): (&String, &Hash)| {
-            let text = additional.remove(name).unwrap_or_default();
-            (name.clone(), (hash.clone(), text))
-        };
+        let text = |hash: Hash| Ok((hash.clone(), self.store.text(id, &hash)?));
+        let additional = version.additional.into_iter();
+        let additional = additional.map(|(name, hash)| Ok((name, text(hash)?)));
         Ok(Put {
-            source_hash: version.source_hash.clone(),
-            content_hash: version.content_hash.clone(),
-            fields: payload.fields,
-            content: version.content.clone().zip(payload.content),
-            items: None,
-            additional: version.additional.iter().map(&mut text).collect(),
-            origin: Some(version.origin.clone()),
-            redacted: version.redacted.clone(),
-            expected: Expected::Any,
             envelope: version.envelope,
+            source_hash: version.source_hash,
+            content_hash: version.content_hash,
+            fields: version.fields,
+            content: version.content.map(text).transpose()?,
+            items: None,
+            additional: additional.collect::<Result<_>>()?,
+            origin: Some(version.origin),
+            redacted: version.redacted,
+            expected: Expected::Any,
         })
     }
 
@@ -374,7 +376,7 @@ impl<'a> Merge<'a> {
         };
         let add = match wanted.place {
             Place::Archive(version) => {
-                let document = self.incoming.arrivals().entries[version].clone();
+                let document = self.arrivals.entries[version].clone();
                 let mut items = self.incoming.items(version, keep)?;
                 items.iter_mut().try_for_each(|item| self.name_calls(&document, item))?;
                 items
@@ -478,7 +480,7 @@ impl<'a> Merge<'a> {
         };
         match newest.place {
             Place::Archive(version) => {
-                let entry = &self.incoming.arrivals().entries[version];
+                let entry = &self.arrivals.entries[version];
                 let placed = entry.beside.map(|beside| self.in_archive(beside));
                 Ok(entry.partner.clone().zip(placed))
             }

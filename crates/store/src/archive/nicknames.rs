@@ -12,7 +12,7 @@ const AT_ONCE: usize = 1_000;
 impl Import<'_> {
     /// Gives the free nicknames to objects that the store has.
     pub(super) fn give_nicknames(&mut self) -> Result<()> {
-        let mut all = self.merge.incoming.arrivals().nicknames.clone();
+        let mut all = self.merge.arrivals.nicknames.clone();
         for (_, id) in &mut all {
             if let Some(here) = self.report.calls.get(id) {
                 *id = here.clone();

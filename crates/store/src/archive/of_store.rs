@@ -3,11 +3,9 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value};
-
 use super::format::{Key, VersionLine};
 use super::import::Import;
-use super::incoming::{Arrivals, Entry, Incoming, Member, pair};
+use super::incoming::{Arrivals, Call, Entry, Incoming, Member};
 use super::secrets::{redact_item, redact_version};
 use super::standing::Refusal;
 use super::{ImportOptions, Imported, OnProgress};
@@ -42,13 +40,13 @@ impl Store {
         taking: Taking<'_>,
         progress: OnProgress<'_>,
     ) -> Result<Imported> {
-        let mut incoming = OfStore::new(from, versions, taking);
+        let (mut incoming, arrivals) = OfStore::new(from, versions, taking);
         let report = Imported {
             dry_run: taking.options.dry_run,
             store_id: from.id().to_owned(),
             ..Imported::default()
         };
-        Import::new(self, taking.options, &mut incoming, report).run(progress)
+        Import::new(self, taking.options, &mut incoming, arrivals, report).run(progress)
     }
 }
 
@@ -56,53 +54,45 @@ struct OfStore<'a> {
     store: &'a Store,
     taking: Taking<'a>,
     versions: Vec<Version>,
-    arrivals: Arrivals,
     /// Texts with replacements, by their new hash.
     changed: HashMap<Hash, String>,
     redactor: Redactor,
 }
 
 impl<'a> OfStore<'a> {
-    fn new(store: &'a Store, versions: Vec<Version>, taking: Taking<'a>) -> Self {
-        let mut incoming = Self {
-            store,
-            taking,
-            versions: Vec::new(),
-            arrivals: Arrivals { nicknames: taking.nicknames.to_vec(), ..Arrivals::default() },
-            changed: HashMap::new(),
-            redactor: Redactor::default(),
-        };
+    fn new(store: &'a Store, versions: Vec<Version>, taking: Taking<'a>) -> (Self, Arrivals) {
+        let (changed, redactor) = Default::default();
+        let mut incoming = Self { store, taking, versions: Vec::new(), changed, redactor };
+        let nicknames = taking.nicknames.to_vec();
+        let mut arrivals = Arrivals { nicknames, ..Arrivals::default() };
         let mut by_key = HashMap::new();
         let mut tx: Option<TxId> = None;
         for version in versions {
             if tx != Some(version.tx_id) {
                 tx = Some(version.tx_id);
-                incoming.pair();
-                incoming.arrivals.transactions.push(Vec::new());
+                arrivals.begin();
             }
             let key = Key::of(&version.envelope.id, &version.content_hash, &version.origin);
-            let next = incoming.arrivals.entries.len();
+            let next = arrivals.entries.len();
             let at = *by_key.entry(key).or_insert(next);
             let is_new = at == next;
-            incoming.arrivals.latest.insert(version.envelope.id.clone(), at);
-            if let Some(members) = incoming.arrivals.transactions.last_mut() {
-                members.push(Member { version: at, is_new });
-            }
+            arrivals.join(&version.envelope.id, Member { version: at, is_new });
             if is_new {
-                incoming.add(version, key);
+                arrivals.entries.push(incoming.entry(&version, key));
+                incoming.versions.push(version);
             }
         }
-        incoming.pair();
-        incoming
+        arrivals.pair();
+        (incoming, arrivals)
     }
 
-    fn add(&mut self, version: Version, key: Key) {
+    fn entry(&self, version: &Version, key: Key) -> Entry {
         let kind = version.envelope.kind;
         let path = version.envelope.source.as_ref().and_then(Source::path);
         let has_text = version.content.is_some() || !version.additional.is_empty();
         let is_file = kind == ObjectType::File;
         let excluded = path.is_some_and(|path| (self.taking.options.is_excluded)(path));
-        self.arrivals.entries.push(Entry {
+        Entry {
             id: version.envelope.id.clone(),
             kind: Some(kind),
             identity_hash: version.envelope.identity_hash.clone(),
@@ -114,13 +104,6 @@ impl<'a> OfStore<'a> {
             items: version.items_hash.as_ref().map(|_| version.item_count),
             partner: partner(kind, &version.fields),
             beside: None,
-        });
-        self.versions.push(version);
-    }
-
-    fn pair(&mut self) {
-        if let Some(members) = self.arrivals.transactions.last() {
-            pair(&mut self.arrivals.entries, members, &self.arrivals.latest);
         }
     }
 
@@ -144,14 +127,6 @@ impl<'a> OfStore<'a> {
 }
 
 impl Incoming for OfStore<'_> {
-    fn arrivals(&self) -> &Arrivals {
-        &self.arrivals
-    }
-
-    fn arrivals_mut(&mut self) -> &mut Arrivals {
-        &mut self.arrivals
-    }
-
     fn version(&mut self, version: usize) -> Result<VersionLine> {
         let version = self.versions[version].clone();
         self.store.verify(&version)?;
@@ -167,9 +142,9 @@ impl Incoming for OfStore<'_> {
         Ok(line)
     }
 
-    fn call(&mut self, id: &ObjectId) -> Result<Option<(Map<String, Value>, bool)>> {
-        let version = match self.arrivals.latest.get(id) {
-            Some(at) => Some(self.versions[*at].clone()),
+    fn call(&mut self, id: &ObjectId, latest: Option<usize>) -> Result<Option<Call>> {
+        let version = match latest {
+            Some(at) => Some(self.versions[at].clone()),
             None => self.store.get(id, AsOf::Latest)?,
         };
         let call = version.filter(|version| version.envelope.kind == ObjectType::Toolcall);

@@ -50,7 +50,7 @@ impl Merge<'_> {
     }
 
     fn parts(&self, session: &ObjectId) -> Result<bool> {
-        let Some(theirs) = self.incoming.arrivals().latest.get(session) else { return Ok(false) };
+        let Some(theirs) = self.arrivals.latest.get(session) else { return Ok(false) };
         let ours = if let Some(object) = self.objects.get(session) {
             object.last.clone()
         } else {
@@ -71,12 +71,7 @@ impl Merge<'_> {
     /// The sessions that continued differently, in order.
     pub(super) fn parted_sessions(&mut self) -> Result<Vec<ObjectId>> {
         let mut parted = Vec::new();
-        let latest = self
-            .incoming
-            .arrivals()
-            .latest
-            .values()
-            .map(|version| &self.incoming.arrivals().entries[*version]);
+        let latest = self.arrivals.latest.values().map(|version| &self.arrivals.entries[*version]);
         let is_session = |entry: &&Entry| entry.kind == Some(ObjectType::Session);
         for entry in latest.filter(is_session).cloned().collect::<Vec<_>>() {
             if self.is_parted(&entry)? {
@@ -90,7 +85,7 @@ impl Merge<'_> {
     /// Plans a copy of an archive's session and its chat; also returns the copy's ID. Plans nothing
     /// if the copy exists.
     pub(super) fn plan_copy(&mut self, session: &ObjectId) -> Result<(ObjectId, Chunk)> {
-        let version = self.incoming.arrivals().latest[session];
+        let version = self.arrivals.latest[session];
         let theirs = self.in_archive(version);
         let mark = self.mark(session, &theirs)?;
         let copy = marked(session, &mark);
@@ -99,7 +94,7 @@ impl Merge<'_> {
         if last.is_some_and(|last| last.items >= theirs.items) {
             return Ok((copy, chunk));
         }
-        let entry = &self.incoming.arrivals().entries[version];
+        let entry = &self.arrivals.entries[version];
         let chat = entry.partner.clone().zip(entry.beside);
         let mut ops = Vec::new();
         for (id, placed) in chat

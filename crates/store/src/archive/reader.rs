@@ -12,7 +12,7 @@ use super::format::{
     AgainLine, ContentLine, EndLine, FORMAT, FORMAT_VERSION, Header, Key, Kind, NicknameLine,
     VersionLine,
 };
-use super::incoming::{Entry, Incoming, Member, pair};
+use super::incoming::{Arrivals, Entry, Incoming, Member};
 use super::lines::Lines;
 use super::standing::Refusal;
 use super::{IsExcluded, Progress, Stage};
@@ -53,8 +53,6 @@ struct Reader<'a> {
     tx: Option<i64>,
     in_transaction: HashSet<ObjectId>,
     by_key: HashMap<Key, usize>,
-    /// The latest version of each object so far.
-    standing: HashMap<ObjectId, usize>,
     /// A version whose item lines are incomplete.
     open: Option<OpenList>,
 }
@@ -81,7 +79,6 @@ impl<'a> Reader<'a> {
             tx: None,
             in_transaction: HashSet::new(),
             by_key: HashMap::new(),
-            standing: HashMap::new(),
             open: None,
         })
     }
@@ -154,7 +151,7 @@ impl<'a> Reader<'a> {
         if self.by_key.insert(key, version).is_some() {
             return Err(self.lines.malformed("has a version of an earlier line"));
         }
-        let before = self.standing.get(&line.id).copied();
+        let before = self.archive.arrivals.latest.get(&line.id).copied();
         let list = self.list(&line, before)?;
         self.check_payload(&line)?;
         self.join(line.tx, &line.id, Member { version, is_new: true })?;
@@ -230,8 +227,8 @@ impl<'a> Reader<'a> {
                 format!("has an identity that hashes to `{found}`, which it does not say");
             return Err(self.lines.malformed(problem));
         }
-        let before =
-            self.standing.get(&line.id).map(|before| &self.archive.arrivals.entries[*before]);
+        let Arrivals { entries, latest, .. } = &self.archive.arrivals;
+        let before = latest.get(&line.id).map(|before| &entries[*before]);
         if before.is_some_and(|before| before.identity_hash != found) {
             return Err(self.lines.malformed("has another identity than a line before"));
         }
@@ -324,39 +321,26 @@ impl<'a> Reader<'a> {
     fn join(&mut self, tx: i64, id: &ObjectId, member: Member) -> Result<()> {
         if self.tx != Some(tx) {
             if self.tx.is_some_and(|newest| newest > tx) {
-                return Err(self
-                    .lines
-                    .malformed("is of an earlier transaction than the line before"));
+                let problem = "is of an earlier transaction than the line before";
+                return Err(self.lines.malformed(problem));
             }
-            self.close_transaction();
             self.tx = Some(tx);
-            self.archive.arrivals.transactions.push(Vec::new());
+            self.in_transaction.clear();
+            self.archive.arrivals.begin();
         }
         if !self.in_transaction.insert(id.clone()) {
-            return Err(self
-                .lines
-                .malformed("has an object for the second time in its transaction"));
+            let problem = "has an object for the second time in its transaction";
+            return Err(self.lines.malformed(problem));
         }
-        if let Some(members) = self.archive.arrivals.transactions.last_mut() {
-            members.push(member);
-        }
-        self.standing.insert(id.clone(), member.version);
+        self.archive.arrivals.join(id, member);
         Ok(())
-    }
-
-    /// Records the chat's version that belongs to each session of the current transaction.
-    fn close_transaction(&mut self) {
-        self.in_transaction.clear();
-        if let Some(members) = self.archive.arrivals.transactions.last() {
-            pair(&mut self.archive.arrivals.entries, members, &self.standing);
-        }
     }
 
     fn nickname(&mut self) -> Result<()> {
         let NicknameLine { nickname, id } = self.line()?;
         let nickname = Nickname::parse(&nickname)
             .map_err(|error| self.lines.malformed(format!("has no nickname: {error}")))?;
-        if !self.standing.contains_key(&id) {
+        if !self.archive.arrivals.latest.contains_key(&id) {
             return Err(self.lines.malformed("names an object that no line before has"));
         }
         self.archive.arrivals.nicknames.push((nickname, id));
@@ -377,8 +361,7 @@ impl<'a> Reader<'a> {
             let problem = format!("says that the lines before hash to `{sha256}`, it is `{found}`");
             return Err(self.lines.malformed(problem));
         }
-        self.close_transaction();
-        self.archive.arrivals.latest = std::mem::take(&mut self.standing);
+        self.archive.arrivals.pair();
         self.archive.bytes = self.lines.bytes;
         if self.lines.advance()? {
             return Err(self.lines.malformed("stands behind the last one"));

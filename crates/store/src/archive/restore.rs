@@ -13,7 +13,7 @@ impl Import<'_> {
     /// is unknown who removed it.
     pub(super) fn restore(&mut self, incomplete: &[(usize, TxId)]) -> Result<()> {
         for (version, tx_id) in incomplete {
-            let id = self.merge.incoming.arrivals().entries[*version].id.clone();
+            let id = self.merge.arrivals.entries[*version].id.clone();
             if !self.options.dry_run && !self.replace(*version, *tx_id)? {
                 *self.refused.entry((id, Refusal::RedactedHere)).or_default() += 1;
                 continue;
