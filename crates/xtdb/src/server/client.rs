@@ -24,7 +24,6 @@ mod types;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::io::BufRead;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -33,6 +32,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::timeout;
 
+use self::answers::Long;
 use self::body::Body;
 use self::failure::{Failure, unavailable};
 use self::http::{Http, Notation, Request};
@@ -111,7 +111,7 @@ impl Client {
                 SubmitError::Unknown(failure.error)
             }
         })?;
-        answers::submitted(self.url(), &reply).map_err(|failure| match reply.status {
+        answers::submitted(&reply).map_err(|failure| match reply.status {
             // A proxy that reports failure may have passed the transaction on.
             200..=299 | 408 | 429 | 500.. => SubmitError::Unknown(failure.error),
             _ => SubmitError::Refused(failure.error),
@@ -262,7 +262,7 @@ impl Client {
         self.ask(&Request::get("attribute-stats", Notation::Json), answers::attribute_stats)
     }
 
-    fn ask<T>(&self, request: &Request, read: fn(&str, &Reply) -> Result<T, Failure>) -> Result<T> {
+    fn ask<T>(&self, request: &Request, read: fn(&Reply) -> Result<T, Failure>) -> Result<T> {
         self.explained(request, self.ask_plainly(request, read))
     }
 
@@ -271,10 +271,9 @@ impl Client {
         &self,
         request: &Request,
         room: &Room,
-        read: fn(&str, &Reply, &mut dyn BufRead, &Room) -> Result<T, Failure>,
+        read: fn(Long<'_>) -> Result<T, Failure>,
     ) -> Result<T> {
-        let read =
-            |reply: &Reply, body: &mut Body<'_>| read(&self.http.limits.url, reply, body, room);
+        let read = |reply: &Reply, body: &mut Body<'_>| read(Long { reply, body, room });
         self.explained(request, self.http.ask(&*self.runtime()?, request, read))
     }
 
@@ -305,9 +304,9 @@ impl Client {
     fn ask_plainly<T>(
         &self,
         request: &Request,
-        read: fn(&str, &Reply) -> Result<T, Failure>,
+        read: fn(&Reply) -> Result<T, Failure>,
     ) -> Result<T> {
-        self.http.ask(&*self.runtime()?, request, |reply, _| read(&self.http.limits.url, reply))
+        self.http.ask(&*self.runtime()?, request, |reply, _| read(reply))
     }
 
     fn as_of(&self, request: Request, at: At) -> Request {

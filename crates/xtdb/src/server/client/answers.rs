@@ -15,7 +15,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::edn::{self, Edn};
-use super::failure::{self, Again, Failure};
+use super::failure::{self, Again, Failure, foreign};
 use super::reply::Reply;
 use super::{Document, EntityTx, Status, Tx};
 use base::error::Error;
@@ -29,11 +29,18 @@ const DELETED: &str = "0000000000000000000000000000000000000000";
 
 type Read<T> = Result<T, Failure>;
 
+/// An answer that may be long: its text is a stream. `room`: for what is kept of it.
+pub(super) struct Long<'a> {
+    pub(super) reply: &'a Reply,
+    pub(super) body: &'a mut dyn BufRead,
+    pub(super) room: &'a Room,
+}
+
 /// `/status`.
-pub(super) fn status(url: &str, reply: &Reply) -> Read<Status> {
-    expect(url, reply, 200)?;
+pub(super) fn status(reply: &Reply) -> Read<Status> {
+    reply.expect(200)?;
     let told: Status = serde_json::from_slice(&reply.body)
-        .map_err(|_| Failure::never(failure::of_content(url, reply)))?;
+        .map_err(|_| Failure::never(foreign(&reply.url, reply.described())))?;
     let mut numbers = told.version.split('.').map_while(|number| number.parse::<u32>().ok());
     let is_known = match (numbers.next(), numbers.next()) {
         (Some(1), Some(minor)) => minor >= OLDEST_MINOR,
@@ -43,15 +50,15 @@ pub(super) fn status(url: &str, reply: &Reply) -> Read<Status> {
     };
     if !is_known {
         let found = format!("XTDB {}, and 1.{OLDEST_MINOR} is needed", told.version);
-        return Err(Failure::never(Error::XtdbForeign { url: url.to_owned(), found }));
+        return Err(Failure::never(foreign(&reply.url, found)));
     }
     Ok(told)
 }
 
 /// `/submit-tx`: the transaction's ID.
-pub(super) fn submitted(url: &str, reply: &Reply) -> Read<i64> {
-    expect(url, reply, 202)?;
-    json::<Submitted>(url, reply).map(|told| told.tx_id)
+pub(super) fn submitted(reply: &Reply) -> Read<i64> {
+    reply.expect(202)?;
+    json::<Submitted>(reply).map(|told| told.tx_id)
 }
 
 #[derive(Deserialize)]
@@ -61,89 +68,77 @@ struct Submitted {
 }
 
 /// `/tx-committed`.
-pub(super) fn committed(url: &str, reply: &Reply) -> Read<bool> {
+pub(super) fn committed(reply: &Reply) -> Read<bool> {
     #[derive(Deserialize)]
     struct Told {
         #[serde(rename = "txCommitted?")]
         committed: bool,
     }
-    expect(url, reply, 200)?;
-    json::<Told>(url, reply).map(|told| told.committed)
+    reply.expect(200)?;
+    json::<Told>(reply).map(|told| told.committed)
 }
 
 /// `/tx-log`, without operations.
-pub(super) fn transactions(
-    url: &str,
-    reply: &Reply,
-    body: &mut dyn BufRead,
-    room: &Room,
-) -> Read<Vec<Tx>> {
-    expect(url, reply, 200)?;
-    rows(url, body, room, tx_of)
+pub(super) fn transactions(answer: Long<'_>) -> Read<Vec<Tx>> {
+    answer.rows(tx_of)
 }
 
 /// `/await-tx`.
-pub(super) fn tx(url: &str, reply: &Reply) -> Read<Tx> {
-    expect(url, reply, 200)?;
-    let told = notation(url, reply)?;
-    tx_of(&told).ok_or_else(|| shape(url))
+pub(super) fn tx(reply: &Reply) -> Read<Tx> {
+    reply.expect(200)?;
+    tx_of(&notation(reply)?).ok_or_else(|| shape(reply))
 }
 
 /// `/db`: the time of the server's clock.
-pub(super) fn time(url: &str, reply: &Reply) -> Read<Timestamp> {
-    expect(url, reply, 200)?;
-    match notation(url, reply)?.get("xtdb.api/valid-time") {
+pub(super) fn time(reply: &Reply) -> Read<Timestamp> {
+    reply.expect(200)?;
+    match notation(reply)?.get("xtdb.api/valid-time") {
         Some(&Edn::Instant(time)) => Ok(time),
-        _ => Err(shape(url)),
+        _ => Err(shape(reply)),
     }
 }
 
 /// `/latest-completed-tx`: `None` in an empty database.
-pub(super) fn latest(url: &str, reply: &Reply) -> Read<Option<Tx>> {
-    if is_absent(reply) { Ok(None) } else { tx(url, reply).map(Some) }
+pub(super) fn latest(reply: &Reply) -> Read<Option<Tx>> {
+    if is_absent(reply) { Ok(None) } else { tx(reply).map(Some) }
 }
 
 /// `/latest-submitted-tx`: `None` in an empty database.
-pub(super) fn latest_id(url: &str, reply: &Reply) -> Read<Option<i64>> {
+pub(super) fn latest_id(reply: &Reply) -> Read<Option<i64>> {
     if is_absent(reply) {
         return Ok(None);
     }
-    expect(url, reply, 200)?;
-    json::<Submitted>(url, reply).map(|told| Some(told.tx_id))
+    reply.expect(200)?;
+    json::<Submitted>(reply).map(|told| Some(told.tx_id))
 }
 
 /// `/entity`.
-pub(super) fn entity(
-    url: &str,
-    reply: &Reply,
-    body: &mut dyn BufRead,
-    room: &Room,
-) -> Read<Option<Document>> {
-    if is_absent(reply) {
+pub(super) fn entity(mut answer: Long<'_>) -> Read<Option<Document>> {
+    if is_absent(answer.reply) {
         return Ok(None);
     }
-    expect(url, reply, 200)?;
-    begins(url, body, b'{')?;
+    answer.begins(b'{')?;
+    let Long { reply, body, room } = answer;
     let mut json = serde_json::Deserializer::from_reader(body);
     let read = room.deserialize(&mut json).and_then(|value| json.end().map(|()| value));
-    match read.map_err(|error| unread(url, reply, room, &error))? {
+    match read.map_err(|error| unread(reply, room, &error))? {
         Value::Object(document) => Ok(Some(document)),
-        _ => Err(shape(url)),
+        _ => Err(shape(reply)),
     }
 }
 
 /// `/entity-tx`.
-pub(super) fn entity_tx(url: &str, reply: &Reply) -> Read<Option<EntityTx>> {
+pub(super) fn entity_tx(reply: &Reply) -> Read<Option<EntityTx>> {
     if is_absent(reply) {
         return Ok(None);
     }
-    expect(url, reply, 200)?;
-    let told = notation(url, reply)?;
+    reply.expect(200)?;
+    let told = notation(reply)?;
     let read = || {
         let is_deleted = hash_of(told.get("xtdb.api/content-hash")?)? == DELETED;
         Some(EntityTx { tx: tx_of(&told)?, is_deleted })
     };
-    read().map(Some).ok_or_else(|| shape(url))
+    read().map(Some).ok_or_else(|| shape(reply))
 }
 
 /// A version in a history, without its document.
@@ -155,14 +150,8 @@ pub(super) struct Version {
 }
 
 /// `/entity?history=true`, in the order of transactions.
-pub(super) fn versions(
-    url: &str,
-    reply: &Reply,
-    body: &mut dyn BufRead,
-    room: &Room,
-) -> Read<Vec<Version>> {
-    expect(url, reply, 200)?;
-    let mut versions = rows(url, body, room, |row| {
+pub(super) fn versions(answer: Long<'_>) -> Read<Vec<Version>> {
+    let mut versions = answer.rows(|row| {
         let hash = hash_of(row.get("xtdb.api/content-hash")?)?;
         let content_hash = (hash != DELETED).then(|| hash.to_owned());
         Some(Version { tx: tx_of(row)?, content_hash })
@@ -172,15 +161,9 @@ pub(super) fn versions(
 }
 
 /// `/entity?history=true&with-docs=true`: the documents by their content hashes.
-pub(super) fn documents(
-    url: &str,
-    reply: &Reply,
-    body: &mut dyn BufRead,
-    room: &Room,
-) -> Read<HashMap<String, Document>> {
-    expect(url, reply, 200)?;
+pub(super) fn documents(answer: Long<'_>) -> Read<HashMap<String, Document>> {
     let mut documents = HashMap::new();
-    list(url, reply, body, room, |row| {
+    answer.list(|row| {
         let Value::Object(mut row) = row else { return None };
         let Some(Value::String(hash)) = row.remove("contentHash") else { return None };
         match row.remove("doc") {
@@ -194,28 +177,21 @@ pub(super) fn documents(
 }
 
 /// `/query`. A failed query gives an empty answer.
-pub(super) fn tuples(
-    url: &str,
-    reply: &Reply,
-    body: &mut dyn BufRead,
-    room: &Room,
-) -> Read<Vec<Vec<Value>>> {
-    expect(url, reply, 200)?;
-    if first(url, body)?.is_none() {
-        let problem = "the query failed on one of its rows (an empty answer)".to_owned();
-        let error = Error::XtdbFailed { url: url.to_owned(), status: reply.status, problem };
-        return Err(Failure::sent(error, Again::Once));
+pub(super) fn tuples(mut answer: Long<'_>) -> Read<Vec<Vec<Value>>> {
+    if answer.first()?.is_none() {
+        let problem = "the query failed on one of its rows (an empty answer)";
+        return Err(Failure::sent(failure::failed(answer.reply, problem), Again::Once));
     }
-    list(url, reply, body, room, |row| match row {
+    answer.list(|row| match row {
         Value::Array(row) => Some(row),
         _ => None,
     })
 }
 
 /// `/attribute-stats`.
-pub(super) fn attribute_stats(url: &str, reply: &Reply) -> Read<BTreeMap<String, u64>> {
-    expect(url, reply, 200)?;
-    json(url, reply)
+pub(super) fn attribute_stats(reply: &Reply) -> Read<BTreeMap<String, u64>> {
+    reply.expect(200)?;
+    json(reply)
 }
 
 /// The time of one transaction in the log, from EDN.
@@ -310,38 +286,73 @@ fn is_absent(reply: &Reply) -> bool {
     reply.status == 404 && reply.text_of("error").is_some_and(is_said)
 }
 
-pub(super) fn expect(url: &str, reply: &Reply, status: u16) -> Read<()> {
-    if reply.status == status && !reply.is_html() {
-        Ok(())
-    } else {
-        Err(failure::of_status(url, reply))
-    }
-}
-
-fn json<T: DeserializeOwned>(url: &str, reply: &Reply) -> Read<T> {
+fn json<T: DeserializeOwned>(reply: &Reply) -> Read<T> {
     serde_json::from_slice(&reply.body).map_err(|error| {
         if reply.body.is_empty() {
-            again(url, "is empty")
+            again(reply, "is empty")
         } else {
-            unread(url, reply, &Room::for_answers(), &error)
+            unread(reply, &Room::for_answers(), &error)
         }
     })
 }
 
-/// Reads a JSON list member by member; `each` converts a member, or returns nothing if it has
-/// another shape.
-fn list<T>(
-    url: &str,
-    reply: &Reply,
-    body: &mut dyn BufRead,
-    room: &Room,
-    each: impl FnMut(Value) -> Option<T>,
-) -> Read<Vec<T>> {
-    begins(url, body, b'[')?;
-    let mut json = serde_json::Deserializer::from_reader(body);
-    let read = json.deserialize_seq(Members { room, each });
-    let read = read.and_then(|members| json.end().map(|()| members));
-    read.map_err(|error| unread(url, reply, room, &error))
+impl Long<'_> {
+    /// Reads a JSON list member by member; `each` converts a member, or returns nothing if it has
+    /// another shape.
+    fn list<T>(mut self, each: impl FnMut(Value) -> Option<T>) -> Read<Vec<T>> {
+        self.begins(b'[')?;
+        let Self { reply, body, room } = self;
+        let mut json = serde_json::Deserializer::from_reader(body);
+        let read = json.deserialize_seq(Members { room, each });
+        let read = read.and_then(|members| json.end().map(|()| members));
+        read.map_err(|error| unread(reply, room, &error))
+    }
+
+    /// Reads an EDN list member by member.
+    fn rows<T>(self, each: impl Fn(&Edn) -> Option<T>) -> Read<Vec<T>> {
+        let Self { reply, body, room } = self;
+        reply.expect(200)?;
+        let unread = |problem| misread(reply, &problem);
+        let mut rows = Vec::new();
+        let mut reader = edn::Reader::new(body);
+        reader.enter().map_err(unread)?;
+        while let Some(row) = reader.member().map_err(unread)? {
+            // At most a hash is kept of each.
+            let taken = room.take(2 * size_of::<T>() + DELETED.len());
+            taken.map_err(|_| Failure::never(too_much(&reply.url, room)))?;
+            rows.push(each(&row).ok_or_else(|| shape(reply))?);
+        }
+        reader.end().map_err(unread)?;
+        Ok(rows)
+    }
+
+    /// Expects the body to begin with a byte; one of another shape is not read further.
+    fn begins(&mut self, with: u8) -> Read<()> {
+        match self.first()? {
+            Some(byte) if byte == with => Ok(()),
+            Some(_) => {
+                Err(again(self.reply, "is not what it should be (it begins as something else)"))
+            }
+            None => Err(again(self.reply, "is empty")),
+        }
+    }
+
+    /// The first byte that is not white space; `None` if nothing else follows.
+    fn first(&mut self) -> Read<Option<u8>> {
+        self.reply.expect(200)?;
+        loop {
+            let buffer = self.body.fill_buf();
+            let buffer = buffer.map_err(|error| misread(self.reply, &edn::Problem::Io(error)))?;
+            match buffer.iter().position(|byte| !byte.is_ascii_whitespace()) {
+                Some(at) => return Ok(Some(buffer[at])),
+                None if buffer.is_empty() => return Ok(None),
+                None => {
+                    let all = buffer.len();
+                    self.body.consume(all);
+                }
+            }
+        }
+    }
 }
 
 struct Members<'r, E> {
@@ -367,75 +378,33 @@ impl<'de, T, E: FnMut(Value) -> Option<T>> Visitor<'de> for Members<'_, E> {
     }
 }
 
-/// Reads an EDN list member by member.
-fn rows<T>(
-    url: &str,
-    body: &mut dyn BufRead,
-    room: &Room,
-    each: impl Fn(&Edn) -> Option<T>,
-) -> Read<Vec<T>> {
-    let unread = |problem| again_as(of_notation(url, &problem));
-    let mut rows = Vec::new();
-    let mut reader = edn::Reader::new(body);
-    reader.enter().map_err(unread)?;
-    while let Some(row) = reader.member().map_err(unread)? {
-        // At most a hash is kept of each.
-        let taken = room.take(2 * size_of::<T>() + DELETED.len());
-        taken.map_err(|_| Failure::never(too_much(url, room)))?;
-        rows.push(each(&row).ok_or_else(|| shape(url))?);
-    }
-    reader.end().map_err(unread)?;
-    Ok(rows)
-}
-
-/// Expects a body to begin with a byte; a body of another shape is not read further.
-fn begins(url: &str, body: &mut dyn BufRead, with: u8) -> Read<()> {
-    match first(url, body)? {
-        Some(byte) if byte == with => Ok(()),
-        Some(_) => Err(again(url, "is not what it should be (it begins as something else)")),
-        None => Err(again(url, "is empty")),
-    }
-}
-
-/// The first byte that is not white space; `None` if nothing else follows.
-fn first(url: &str, body: &mut dyn BufRead) -> Read<Option<u8>> {
-    loop {
-        let buffer = body.fill_buf();
-        let buffer =
-            buffer.map_err(|error| again_as(of_notation(url, &edn::Problem::Io(error))))?;
-        match buffer.iter().position(|byte| !byte.is_ascii_whitespace()) {
-            Some(at) => return Ok(Some(buffer[at])),
-            None if buffer.is_empty() => return Ok(None),
-            None => {
-                let all = buffer.len();
-                body.consume(all);
-            }
-        }
-    }
-}
-
-fn notation(url: &str, reply: &Reply) -> Read<Edn> {
-    edn::read_all(&reply.body).map_err(|problem| again_as(of_notation(url, &problem)))
+fn notation(reply: &Reply) -> Read<Edn> {
+    edn::read_all(&reply.body).map_err(|problem| misread(reply, &problem))
 }
 
 /// A notation problem as an error.
 pub(super) fn of_notation(url: &str, problem: &edn::Problem) -> Error {
-    failure::unreadable(
-        url,
-        match problem {
-            edn::Problem::CutOff => "is cut off".to_owned(),
-            edn::Problem::Io(error) => format!("cannot be read to its end ({error})"),
-            edn::Problem::Malformed { at, what } => format!("has {what} at byte {at}"),
-        },
-    )
+    let problem = match problem {
+        edn::Problem::CutOff => "is cut off".to_owned(),
+        edn::Problem::Io(error) => format!("cannot be read to its end ({error})"),
+        edn::Problem::Malformed { at, what } => format!("has {what} at byte {at}"),
+    };
+    failure::unreadable(url, problem)
+}
+
+fn misread(reply: &Reply, problem: &edn::Problem) -> Failure {
+    Failure::sent(of_notation(&reply.url, problem), Again::AtOnce)
 }
 
 /// Why JSON cannot be read.
-fn unread(url: &str, reply: &Reply, room: &Room, error: &serde_json::Error) -> Failure {
+fn unread(reply: &Reply, room: &Room, error: &serde_json::Error) -> Failure {
     match error.classify() {
-        _ if room.is_full() => Failure::never(too_much(url, room)),
-        serde_json::error::Category::Eof => again(url, "is cut off"),
-        _ => again(url, format!("is not what it should be ({})", reply.shown(&error.to_string()))),
+        _ if room.is_full() => Failure::never(too_much(&reply.url, room)),
+        serde_json::error::Category::Eof => again(reply, "is cut off"),
+        _ => {
+            let error = reply.shown(&error.to_string());
+            again(reply, format!("is not what it should be ({error})"))
+        }
     }
 }
 
@@ -443,14 +412,10 @@ fn too_much(url: &str, room: &Room) -> Error {
     failure::unreadable(url, format!("takes more than {} bytes of memory", room.size()))
 }
 
-fn again(url: &str, problem: impl Into<String>) -> Failure {
-    again_as(failure::unreadable(url, problem))
+fn again(reply: &Reply, problem: impl Into<String>) -> Failure {
+    Failure::sent(failure::unreadable(&reply.url, problem), Again::AtOnce)
 }
 
-fn again_as(error: Error) -> Failure {
-    Failure::sent(error, Again::AtOnce)
-}
-
-fn shape(url: &str) -> Failure {
-    Failure::never(failure::unreadable(url, "has another shape than XTDB 1 gives"))
+fn shape(reply: &Reply) -> Failure {
+    Failure::never(failure::unreadable(&reply.url, "has another shape than XTDB 1 gives"))
 }

@@ -60,6 +60,12 @@ pub(super) fn foreign(url: &str, found: impl Into<String>) -> Error {
     Error::XtdbForeign { url: url.to_owned(), found: found.into() }
 }
 
+/// As `XTDB_FAILED`.
+pub(super) fn failed(reply: &Reply, problem: impl Into<String>) -> Error {
+    let Reply { url, status, .. } = reply;
+    Error::XtdbFailed { url: url.clone(), status: *status, problem: problem.into() }
+}
+
 /// The meaning of a failed exchange: nothing was answered, or the answer broke off.
 pub(super) fn of_transport(url: &str, error: reqwest::Error) -> Failure {
     let error = error.without_url();
@@ -91,16 +97,14 @@ pub(super) fn of_transport(url: &str, error: reqwest::Error) -> Failure {
 }
 
 /// The meaning of an answer with an unexpected status.
-pub(super) fn of_status(url: &str, reply: &Reply) -> Failure {
-    let status = reply.status;
-    let failed = |problem: String| Error::XtdbFailed { url: url.to_owned(), status, problem };
+pub(super) fn of_status(reply: &Reply) -> Failure {
+    let Reply { url, status, .. } = reply;
     let later = |problem| Failure::sent(unavailable(url, problem, None), Again::Later);
-    match status {
-        401 | 403 => Failure::never(Error::XtdbRefused {
-            url: url.to_owned(),
-            status,
-            problem: refusal(reply),
-        }),
+    match *status {
+        401 | 403 => {
+            let (url, status, problem) = (url.clone(), *status, refusal(reply));
+            Failure::never(Error::XtdbRefused { url, status, problem })
+        }
         400 if reply.mentions("node-out-of-sync") => {
             later("this node has not caught up with the transaction yet".to_owned())
         }
@@ -113,13 +117,12 @@ pub(super) fn of_status(url: &str, reply: &Reply) -> Failure {
                 Some(class) => format!("`{class}`"),
                 None => format!("status {status}{}", reply.said_after()),
             };
-            Failure::never(failed(problem))
+            Failure::never(failed(reply, problem))
         }
         400 | 413 | 414 | 431 if !reply.is_html() || reply.mentions("Bad Message") => {
-            Failure::never(failed(format!(
-                "it refused the request with status {status}{}",
-                reply.said_after()
-            )))
+            let said = reply.said_after();
+            let problem = format!("it refused the request with status {status}{said}");
+            Failure::never(failed(reply, problem))
         }
         _ => Failure::never(foreign(url, reply.described())),
     }
@@ -133,11 +136,6 @@ fn refusal(reply: &Reply) -> String {
         Some(end) if reply.status == 401 => format!("the token expired at {end} ({said})"),
         _ => said,
     }
-}
-
-/// The meaning of an answer with the right status and unexpected content.
-pub(super) fn of_content(url: &str, reply: &Reply) -> Error {
-    foreign(url, reply.described())
 }
 
 fn chain<'a>(

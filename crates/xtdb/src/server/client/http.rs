@@ -26,7 +26,7 @@ use config::{address_without_secret, server_address};
 /// Most bytes of an answer, and of a transaction in the log: a text is in memory twice while it is
 /// read.
 const MAX_BODY: usize = 64 << 20;
-/// Most times that a request is sent, if repeating is safe.
+/// Most times that a request is sent, if repeating is safe, and the log read on without a transaction in between.
 const MAX_TRIES: u32 = 4;
 /// The longest wait before the second try; doubles with each.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
@@ -149,24 +149,36 @@ impl Http {
         read: impl Fn(&Reply, &mut Body<'_>) -> Result<T, Failure>,
     ) -> Result<T> {
         let start = Instant::now();
+        let may =
+            |_: &Failure| !self.limits.is_over() && start.elapsed() <= self.head_limit(request);
+        let asked = self.repeated(runtime, may, |_| self.answered(runtime, request, &read));
+        asked.map_err(|failure| failure.error)
+    }
+
+    /// Tries something again where that may help, and where `may` allows it. `once` may change how
+    /// often it was tried.
+    pub(super) fn repeated<T>(
+        &self,
+        runtime: &Runtime,
+        may: impl Fn(&Failure) -> bool,
+        mut once: impl FnMut(&mut u32) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let mut tries = 1;
         loop {
-            let failure = match self.answered(runtime, request, &read) {
-                Ok(result) => return Ok(result),
+            let failure = match once(&mut tries) {
+                Ok(done) => return Ok(done),
                 Err(failure) => failure,
             };
-            if failure.again != Again::Never {
-                // Connections opened at the same time may be dead too, and a transaction must not
-                // be lost on one.
-                self.renew()?;
-            }
-            let is_enough = match failure.again {
-                Again::Never => true,
-                Again::Once => tries > 1,
-                Again::AtOnce | Again::Later => tries == MAX_TRIES,
+            let most = match failure.again {
+                Again::Never => return Err(failure),
+                Again::Once => 2,
+                Again::AtOnce | Again::Later => MAX_TRIES,
             };
-            if is_enough || self.limits.is_over() || start.elapsed() > self.head_limit(request) {
-                return Err(failure.error);
+            // Connections opened at the same time may be dead too, and a transaction must not be
+            // lost on one.
+            self.renew().map_err(Failure::never)?;
+            if tries >= most || !may(&failure) {
+                return Err(failure);
             }
             if failure.again == Again::Later || tries > 1 {
                 runtime.wait(async { sleep(wait(tries)).await });
@@ -199,21 +211,9 @@ impl Http {
 
     /// Sends once, and again only while the server cannot have seen it.
     pub(super) fn send(&self, runtime: &Runtime, request: &Request) -> Result<Reply, Failure> {
-        let mut tries = 1;
-        loop {
-            let failure = match self.answered(runtime, request, |reply, _| Ok(reply.clone())) {
-                Ok(reply) => return Ok(reply),
-                Err(failure) => failure,
-            };
-            if failure.again != Again::Never {
-                self.renew().map_err(Failure::never)?;
-            }
-            if !failure.unsent || failure.again == Again::Never || tries == MAX_TRIES {
-                return Err(failure);
-            }
-            runtime.wait(async { sleep(wait(tries)).await });
-            tries += 1;
-        }
+        let may = |failure: &Failure| failure.unsent;
+        let once = |_: &mut u32| self.answered(runtime, request, |reply, _| Ok(reply.clone()));
+        self.repeated(runtime, may, once)
     }
 
     /// One request, until the answer begins.
@@ -253,6 +253,7 @@ impl Http {
     pub(super) fn head(&self, response: &Response) -> Reply {
         let headers = response.headers();
         Reply {
+            url: self.limits.url.clone(),
             status: response.status().as_u16(),
             content_type: text(headers, "content-type"),
             server: text(headers, "server"),
@@ -263,7 +264,7 @@ impl Http {
     }
 
     /// Drops idle connections.
-    pub(super) fn renew(&self) -> Result<()> {
+    fn renew(&self) -> Result<()> {
         let fresh = Arc::new(build(&self.tls, self.connect_timeout, self.connections)?);
         *lock(&self.pool) = fresh;
         Ok(())
@@ -361,7 +362,7 @@ fn build(tls: &rustls::ClientConfig, connect_timeout: Duration, idle: usize) -> 
 
 /// A random part of a span that doubles with each try, so that clients that failed together do not
 /// retry together.
-pub(super) fn wait(tries: u32) -> Duration {
+fn wait(tries: u32) -> Duration {
     let span = FIRST_WAIT.saturating_mul(1 << tries.min(10)).min(LONGEST_WAIT);
     span.mul_f64(fastrand::f64())
 }

@@ -11,19 +11,15 @@ use std::ops::ControlFlow;
 use serde::Deserializer;
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde_json::value::RawValue;
-use tokio::time::sleep;
 
 use super::super::edn;
 use super::body::Body;
 use super::failure::{self, Again, Failure};
-use super::http::{Http, Notation, Request, wait};
+use super::http::{Http, Notation, Request};
 use super::runtime::Runtime;
 use super::{LoggedTx, Tx, answers};
 use base::error::Result;
 use base::object::Room;
-
-/// How often reading the log is resumed without a transaction in between.
-const MAX_TRIES: u32 = 4;
 
 /// Receives the transactions.
 pub(super) type Take<'a> = &'a mut dyn FnMut(LoggedTx) -> Result<ControlFlow<()>>;
@@ -37,22 +33,13 @@ pub(super) fn read(
 ) -> Result<()> {
     let _permit = runtime.wait(http.log_permit()).map_err(|failure| failure.error)?;
     let mut seen = after;
-    let mut tries = 0;
-    loop {
+    let once = |tries: &mut u32| {
         let before = seen;
-        let failure = match pass(runtime, http, &mut seen, take) {
-            Ok(()) => return Ok(()),
-            Err(failure) => failure,
-        };
-        tries = if seen == before { tries + 1 } else { 1 };
-        if failure.again == Again::Never || tries == MAX_TRIES {
-            return Err(failure.error);
-        }
-        http.renew()?;
-        if failure.again == Again::Later || tries > 1 {
-            runtime.wait(async { sleep(wait(tries)).await });
-        }
-    }
+        let passed = pass(runtime, http, &mut seen, take);
+        *tries = if seen == before { *tries } else { 1 };
+        passed
+    };
+    http.repeated(runtime, |_| true, once).map_err(|failure| failure.error)
 }
 
 /// Reads until the log ends, breaks, or is no longer wanted.
@@ -183,9 +170,9 @@ fn open<'a>(
     let response = runtime.wait(http.open(request))?;
     let mut reply = http.head(&response);
     let mut body = Body::new(runtime, &http.limits, response, come, http.head_limit(request));
-    if answers::expect(&http.limits.url, &reply, 200).is_err() {
+    if reply.expect(200).is_err() {
         body.text(&mut reply)?;
-        return Err(failure::of_status(&http.limits.url, &reply));
+        return Err(failure::of_status(&reply));
     }
     Ok(body)
 }

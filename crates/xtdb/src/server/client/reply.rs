@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::super::edn::{self, Edn};
+use super::failure::{self, Failure};
 use super::limits::MAX_ERROR;
 use super::token::Token;
 
@@ -13,6 +14,8 @@ const MAX_SAID: usize = 300;
 /// beginning of an error.
 #[derive(Debug, Clone)]
 pub(super) struct Reply {
+    /// The server's address, as errors name it.
+    pub(super) url: String,
     pub(super) status: u16,
     pub(super) content_type: Option<String>,
     pub(super) server: Option<String>,
@@ -23,6 +26,15 @@ pub(super) struct Reply {
 }
 
 impl Reply {
+    /// Refuses an answer with another status, and a page.
+    pub(super) fn expect(&self, status: u16) -> Result<(), Failure> {
+        if self.status == status && !self.is_html() {
+            Ok(())
+        } else {
+            Err(failure::of_status(self))
+        }
+    }
+
     /// The class of the exception, if the server names it.
     pub(super) fn class(&self) -> Option<String> {
         self.text_of("class")

@@ -64,6 +64,7 @@ fn recorded(line: &Value) -> Option<Recorded> {
         parameters: parameters.to_owned(),
         is_cut: response.get("body_bytes").is_some(),
         reply: Reply {
+            url: URL.to_owned(),
             status: u16::try_from(response["status"].as_u64()?).unwrap(),
             content_type: header("content-type"),
             server: header("server"),
@@ -85,15 +86,13 @@ fn reader(recorded: &Recorded) -> Option<(Notation, Reader)> {
     let has_documents = recorded.parameters.contains("with-docs=true");
     let has_operations = recorded.parameters.contains("with-ops");
     Some(match (recorded.path.as_str(), recorded.method.as_str()) {
-        ("status", "GET") => (Notation::Json, |reply| shown(answers::status(URL, reply))),
-        ("submit-tx", "POST") => (Notation::Json, |reply| shown(answers::submitted(URL, reply))),
-        ("tx-committed", "GET") => (Notation::Json, |reply| shown(answers::committed(URL, reply))),
-        ("await-tx", "GET") => (Notation::Edn, |reply| shown(answers::tx(URL, reply))),
-        ("latest-completed-tx", "GET") => {
-            (Notation::Edn, |reply| shown(answers::latest(URL, reply)))
-        }
+        ("status", "GET") => (Notation::Json, |reply| shown(answers::status(reply))),
+        ("submit-tx", "POST") => (Notation::Json, |reply| shown(answers::submitted(reply))),
+        ("tx-committed", "GET") => (Notation::Json, |reply| shown(answers::committed(reply))),
+        ("await-tx", "GET") => (Notation::Edn, |reply| shown(answers::tx(reply))),
+        ("latest-completed-tx", "GET") => (Notation::Edn, |reply| shown(answers::latest(reply))),
         ("latest-submitted-tx", "GET") => {
-            (Notation::Json, |reply| shown(answers::latest_id(URL, reply)))
+            (Notation::Json, |reply| shown(answers::latest_id(reply)))
         }
         ("entity", "GET") if is_history && has_documents => {
             (Notation::Json, |reply| shown(read_long(reply, answers::documents)))
@@ -102,13 +101,13 @@ fn reader(recorded: &Recorded) -> Option<(Notation, Reader)> {
             (Notation::Edn, |reply| shown(read_long(reply, answers::versions)))
         }
         ("entity", "GET") => (Notation::Json, |reply| shown(read_long(reply, answers::entity))),
-        ("entity-tx", "GET") => (Notation::Edn, |reply| shown(answers::entity_tx(URL, reply))),
+        ("entity-tx", "GET") => (Notation::Edn, |reply| shown(answers::entity_tx(reply))),
         ("query", "POST") => (Notation::Json, |reply| shown(read_long(reply, answers::tuples))),
         ("tx-log", "GET") if !has_operations => {
             (Notation::Edn, |reply| shown(read_long(reply, answers::transactions)))
         }
         ("attribute-stats", "GET") => {
-            (Notation::Json, |reply| shown(answers::attribute_stats(URL, reply)))
+            (Notation::Json, |reply| shown(answers::attribute_stats(reply)))
         }
         _ => return None,
     })
@@ -205,11 +204,11 @@ fn times_are_read_to_the_millisecond_and_histories_in_order() {
         |name: &str| &recordings.iter().find(|recorded| recorded.name == name).unwrap().reply;
     let time = |text: &str| Timestamp::parse(text).unwrap();
 
-    let latest = answers::latest(URL, named("first/latest-completed-tx-edn")).unwrap().unwrap();
+    let latest = answers::latest(named("first/latest-completed-tx-edn")).unwrap().unwrap();
     assert_eq!(latest, Tx { id: 0, time: time("2026-11-21T08:09:29.435Z") });
-    assert_eq!(answers::latest(URL, named("empty/latest-completed-accept-edn")).unwrap(), None);
+    assert_eq!(answers::latest(named("empty/latest-completed-accept-edn")).unwrap(), None);
 
-    let state = answers::entity_tx(URL, named("ver/entity-tx-edn")).unwrap().unwrap();
+    let state = answers::entity_tx(named("ver/entity-tx-edn")).unwrap().unwrap();
     assert_eq!((state.tx.id, state.tx.time), (67, time("2026-11-21T08:10:53.701Z")));
     assert!(!state.is_deleted);
 
@@ -235,11 +234,8 @@ fn times_are_read_to_the_millisecond_and_histories_in_order() {
 }
 
 /// What stands in a recorded answer that may be long.
-fn read_long<T>(
-    reply: &Reply,
-    read: fn(&str, &Reply, &mut dyn BufRead, &Room) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    read(URL, reply, &mut reply.body.as_slice(), &Room::for_answers())
+fn read_long<T>(reply: &Reply, read: fn(Long<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+    read(Long { reply, body: &mut reply.body.as_slice(), room: &Room::for_answers() })
 }
 
 #[test]
