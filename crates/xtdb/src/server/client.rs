@@ -8,7 +8,7 @@
 
 mod answers;
 mod body;
-mod failure;
+pub(super) mod failure;
 mod found;
 mod http;
 mod limits;
@@ -233,10 +233,9 @@ impl Client {
         let mut body = format!("{{:query {query}, :in-args [");
         for arg in args {
             edn::write_value(arg, &mut body).map_err(|edn::NotEdn { key }| {
-                Error::argument(
-                    "query",
-                    format!("asks for an object with the key `{key}`, which EDN cannot say"),
-                )
+                let problem =
+                    format!("asks for an object with the key `{key}`, which EDN cannot say");
+                Error::argument("query", problem)
             })?;
             body.push(' ');
         }
@@ -284,13 +283,7 @@ impl Client {
             Err(Error::XtdbFailed { status: status @ 500.., .. })
                 if request.awaits && self.has_failed_for_good() =>
             {
-                let problem =
-                    "its ingester has failed: it indexes nothing until it is started again";
-                Err(Error::XtdbFailed {
-                    url: self.url().to_owned(),
-                    status,
-                    problem: problem.to_owned(),
-                })
+                Err(failure::ingester_failed(self.url(), status))
             }
             result => result,
         }

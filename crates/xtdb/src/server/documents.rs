@@ -105,8 +105,7 @@ pub(super) fn object(put: &Put, items: (u64, Option<&Hash>)) -> Result<Document>
         ("origin", json!(put.origin)),
         ("redacted", json!(put.redacted)),
     ];
-    let present = attributes.into_iter().filter(|(_, value)| !value.is_null());
-    document.extend(present.map(|(name, value)| (name.to_owned(), value)));
+    document.extend(present(attributes));
     for (name, value) in put.fields.iter().filter(|(name, value)| is_asked(name, value)) {
         document.insert(format!("payload/{name}"), value.clone());
     }
@@ -119,17 +118,20 @@ fn envelope(envelope: &Envelope) -> Result<Document> {
         let problem = format!("is `{id}`, which a shared store cannot keep");
         return Err(Error::argument("id", problem));
     }
-    let mut document = Document::new();
-    document.insert("xt/id".into(), id.into());
-    document.insert("type".into(), json!(envelope.kind));
-    document.insert("identity_hash".into(), json!(envelope.identity_hash));
-    if let Some(source) = &envelope.source {
-        if let Some(path) = source.path() {
-            document.insert("path".into(), path.into());
-        }
-        document.insert("source".into(), json!(source));
-    }
-    Ok(document)
+    let source = envelope.source.as_ref();
+    Ok(present([
+        ("xt/id", id.into()),
+        ("type", json!(envelope.kind)),
+        ("identity_hash", json!(envelope.identity_hash)),
+        ("path", json!(source.and_then(Source::path))),
+        ("source", json!(source)),
+    ]))
+}
+
+/// A document of those attributes that have a value.
+fn present<'n>(attributes: impl IntoIterator<Item = (&'n str, Value)>) -> Document {
+    let present = attributes.into_iter().filter(|(_, value)| !value.is_null());
+    present.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// Whether a field is an attribute of its own, in addition to `payload`.
@@ -157,7 +159,7 @@ pub(super) fn tombstone(version: &Version) -> Result<Document> {
     let found_hash = Payload::default().content_hash(None)?;
     let redacted = Redaction { reason: RedactionReason::Forgotten, found_hash };
     let Envelope { id, kind, identity_hash, .. } = &version.envelope;
-    let fields = [
+    Ok(present([
         ("xt/id", json!(id)),
         ("type", json!(kind)),
         ("identity_hash", json!(identity_hash)),
@@ -165,8 +167,7 @@ pub(super) fn tombstone(version: &Version) -> Result<Document> {
         ("payload", "{}".into()),
         ("redacted", json!(redacted)),
         ("forgotten", true.into()),
-    ];
-    Ok(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    ]))
 }
 
 /// The document that remains of a forgotten content.
@@ -201,12 +202,9 @@ pub(super) fn item(object: &ObjectId, position: u64, item: &Item) -> Document {
         ("position", position.into()),
         ("text", item.text.as_str().into()),
         ("running_hash", json!(item.running_hash)),
+        ("redacted", json!(item.redacted)),
     ];
-    let mut document = own(item_id(object, position), "item", fields);
-    if let Some(hash) = &item.redacted {
-        document.insert("redacted".into(), json!(hash));
-    }
-    document
+    own(item_id(object, position), "item", fields)
 }
 
 pub(super) fn origin(object: &ObjectId, content_hash: &Hash, origin: &Origin) -> Document {
@@ -223,7 +221,7 @@ pub(super) fn writer(store_id: &str, step: u64, nonce: &str) -> Document {
     own(writer_id(store_id), "writer", [("step", step.into()), ("nonce", nonce.into())])
 }
 
-pub(super) fn machine(store_id: &str, fields: Vec<(&str, Value)>) -> Document {
+pub(super) fn machine(store_id: &str, fields: [(&str, Value); 3]) -> Document {
     own(format!("{MACHINE}/{store_id}"), "machine", fields)
 }
 
@@ -232,11 +230,8 @@ pub(super) fn store(store_id: &str) -> Document {
 }
 
 fn own<'n>(id: String, kind: &str, fields: impl IntoIterator<Item = (&'n str, Value)>) -> Document {
-    let mut document = Document::new();
-    document.insert("xt/id".into(), id.into());
-    document.insert("type".into(), format!("{OWN}{kind}").into());
-    document.extend(fields.into_iter().map(|(name, value)| (name.to_owned(), value)));
-    document
+    let head = [("xt/id", id.into()), ("type", format!("{OWN}{kind}").into())];
+    present(head.into_iter().chain(fields))
 }
 
 /// Whether a document is one of our objects, by its attributes: other people's documents in the

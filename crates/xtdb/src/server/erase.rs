@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::client::{At, TxOp};
+use super::read::text_column;
 use super::{XtdbBackend, documents};
 use base::error::Result;
 use base::lock;
@@ -64,11 +65,7 @@ impl XtdbBackend {
         let query = "{:find [x] :in [o] :where [[x :object o]]}";
         let room = Room::for_answers();
         let found = self.client.query(query, &[json!(id)], At::Latest, &room)?;
-        let found = found.into_iter().filter_map(|row| match row.into_iter().next() {
-            Some(Value::String(id)) => Some(id),
-            _ => None,
-        });
-        let mut ids: BTreeSet<String> = found.collect();
+        let mut ids: BTreeSet<String> = text_column(found).collect();
         let longest =
             self.history_in(id, &room)?.into_iter().map(|version| version.item_count).max();
         ids.extend((0..longest.unwrap_or(0)).map(|position| documents::item_id(id, position)));
@@ -76,12 +73,8 @@ impl XtdbBackend {
     }
 
     fn evict(&self, ids: Vec<String>) -> Result<()> {
-        let mut rest = ids;
-        while !rest.is_empty() {
-            let some: Vec<String> = rest.drain(..rest.len().min(ERASED_AT_ONCE)).collect();
-            self.change(&some.into_iter().map(TxOp::Evict).collect::<Vec<_>>())?;
-        }
-        Ok(())
+        let ops: Vec<TxOp> = ids.into_iter().map(TxOp::Evict).collect();
+        ops.chunks(ERASED_AT_ONCE).try_for_each(|some| self.change(some))
     }
 
     /// Commits changes that depend on nothing.

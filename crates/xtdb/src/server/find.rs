@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use super::client::{At, Tx};
+use super::read::{document_column, text_column};
 use super::{XtdbBackend, documents};
 use base::error::Result;
 use base::object::{FieldPath, FieldStep, Nickname, ObjectId, ObjectType, Origin, Room, TxId};
@@ -19,11 +20,8 @@ impl XtdbBackend {
     /// The IDs that a one-column query finds, in order.
     fn ids(&self, query: &str, args: &[Value], at: At) -> Result<Vec<ObjectId>> {
         let rows = self.client.query(query, args, at, &Room::for_answers())?;
-        let texts = rows.into_iter().filter_map(|row| match row.into_iter().next() {
-            Some(Value::String(id)) if !id.starts_with(documents::OWN) => Some(ObjectId::new(id)),
-            _ => None,
-        });
-        let mut ids: Vec<ObjectId> = texts.collect();
+        let objects = text_column(rows).filter(|id| !id.starts_with(documents::OWN));
+        let mut ids: Vec<ObjectId> = objects.map(ObjectId::new).collect();
         ids.sort();
         ids.dedup();
         Ok(ids)
@@ -46,8 +44,8 @@ impl XtdbBackend {
         let room = Room::for_answers();
         let query = "{:find [(pull e [*])] :in [t] :where [[e :type t] [e :identity_hash]]}";
         let mut sessions = Vec::new();
-        for row in self.client.query(query, &[json!(ObjectType::Session)], At::Latest, &room)? {
-            let Some(Value::Object(document)) = row.into_iter().next() else { continue };
+        let kind = json!(ObjectType::Session);
+        for document in document_column(self.client.query(query, &[kind], At::Latest, &room)?) {
             if documents::is_forgotten(&document) {
                 continue;
             }
@@ -80,12 +78,9 @@ impl XtdbBackend {
 
     pub(super) fn nicknames_of(&self, id: &ObjectId) -> Result<Vec<Nickname>> {
         let query = "{:find [n] :in [o] :where [[x :object o] [x :nickname n]]}";
-        let mut names = Vec::new();
-        for row in self.client.query(query, &[json!(id)], At::Latest, &Room::for_answers())? {
-            if let Some(Value::String(name)) = row.first() {
-                names.push(Nickname::parse(name)?);
-            }
-        }
+        let found = self.client.query(query, &[json!(id)], At::Latest, &Room::for_answers())?;
+        let names = text_column(found).map(|name| Nickname::parse(&name));
+        let mut names: Vec<Nickname> = names.collect::<Result<_>>()?;
         names.sort_by(|one, other| one.as_str().cmp(other.as_str()));
         Ok(names)
     }
@@ -110,11 +105,9 @@ impl XtdbBackend {
             clauses.narrow(condition)?;
         }
         let ids = self.ids(&clauses.text(), &clauses.values, at)?;
+        let fields = query.fields();
         let names = |root: QueryRoot| {
-            query
-                .fields()
-                .into_iter()
-                .any(|path| QueryField::of(path).is_ok_and(|it| it.root == root))
+            fields.iter().any(|path| QueryField::of(path).is_ok_and(|it| it.root == root))
         };
         let (asks_nickname, asks_forgotten) =
             (names(QueryRoot::Nickname), names(QueryRoot::Forgotten));

@@ -35,9 +35,9 @@ pub(crate) struct Introduced {
 
 impl Introduced {
     fn document(&self) -> Document {
-        let Self { store_id, machine, pulled } = self;
-        let mut fields = vec![("machine", json!(machine.machine)), ("pulled", json!(pulled))];
-        fields.extend(machine.author.iter().map(|author| ("author", json!(author))));
+        let Self { store_id, machine: Machine { machine, author }, pulled } = self;
+        let fields =
+            [("machine", json!(machine)), ("pulled", json!(pulled)), ("author", json!(author))];
         documents::machine(store_id, fields)
     }
 

@@ -147,21 +147,14 @@ impl<'b> Planner<'b> {
         }
         let mut planned = Planned::default();
         let mut outcomes = vec![Outcome::Written; ops.len()];
-        self.apply(ops, &mut planned, &mut outcomes)?;
-        planned.outcomes = outcomes;
-        self.planned += 1;
-        Ok(planned)
-    }
-
-    fn apply(&mut self, ops: &[Op], planned: &mut Planned, outcomes: &mut [Outcome]) -> Result<()> {
         // Puts apply before names.
-        for (op, outcome) in ops.iter().zip(outcomes.iter_mut()) {
+        for (op, outcome) in ops.iter().zip(&mut outcomes) {
             if let Op::Put(put) = op {
-                *outcome = self.put(put, planned)?;
+                *outcome = self.put(put, &mut planned)?;
             }
         }
         let mut named = HashMap::new();
-        for (op, outcome) in ops.iter().zip(outcomes.iter_mut()) {
+        for (op, outcome) in ops.iter().zip(&mut outcomes) {
             if let Op::Name { nickname, id } = op {
                 *outcome = self.name(nickname, id.as_ref(), &mut named)?;
             }
@@ -177,7 +170,9 @@ impl<'b> Planner<'b> {
             planned.changes.push(TxOp::Match(id.clone(), before));
             planned.changes.push(after.map_or(TxOp::Delete(id), TxOp::Put));
         }
-        Ok(())
+        planned.outcomes = outcomes;
+        self.planned += 1;
+        Ok(planned)
     }
 
     fn put(&mut self, put: &Put, planned: &mut Planned) -> Result<Outcome> {

@@ -85,13 +85,8 @@ impl XtdbBackend {
         ids: impl Iterator<Item = &'i ObjectId>,
     ) -> Result<HashMap<String, Document>> {
         let query = "{:find [(pull e [*])] :in [[e ...]] :where [[e :identity_hash]]}";
-        let mut found = HashMap::new();
-        for row in self.ask_about(query, &texts(ids))? {
-            if let Some(Value::Object(document)) = row.into_iter().next() {
-                found.insert(documents::id_of(&document).to_owned(), document);
-            }
-        }
-        Ok(found)
+        let found = document_column(self.ask_about(query, &texts(ids))?);
+        Ok(found.map(|document| (documents::id_of(&document).to_owned(), document)).collect())
     }
 
     /// Which of these contents exist, and which were forgotten.
@@ -118,9 +113,7 @@ impl XtdbBackend {
     /// Which of these marks of other stores' versions exist.
     pub(super) fn present(&self, marks: &[String]) -> Result<HashSet<String>> {
         let query = "{:find [o] :in [[o ...]] :where [[o :content_hash]]}";
-        let found = self.ask_about(query, marks)?;
-        let text = |row: Vec<Value>| row.first().and_then(Value::as_str).map(str::to_owned);
-        Ok(found.into_iter().filter_map(text).collect())
+        Ok(text_column(self.ask_about(query, marks)?).collect())
     }
 
     /// The marks of versions of these objects, each with its object.
@@ -158,8 +151,7 @@ impl XtdbBackend {
     pub(super) fn histories_of(&self, ids: &[ObjectId]) -> Result<HashMap<ObjectId, Vec<Version>>> {
         let query = "{:find [e] :in [[e ...]] :where [[e :identity_hash]]}";
         let found = self.ask_about(query, &texts(ids.iter()))?;
-        let text = |row: Vec<Value>| row.first().and_then(Value::as_str).map(ObjectId::new);
-        let there: Vec<ObjectId> = found.into_iter().filter_map(text).collect();
+        let there: Vec<ObjectId> = text_column(found).map(ObjectId::new).collect();
         let room = Room::for_answers();
         let histories = side_by_side(&there, |id| self.history_in(id, &room))?;
         Ok(there.into_iter().zip(histories).collect())
@@ -251,8 +243,7 @@ impl XtdbBackend {
             if bytes >= most_bytes {
                 break;
             }
-            for row in self.ask_about(query, ids)? {
-                let Some(Value::Object(document)) = row.into_iter().next() else { continue };
+            for document in document_column(self.ask_about(query, ids)?) {
                 if let Some((hash, text)) = documents::read_content(&document) {
                     bytes += text.len();
                     texts.insert(hash, text);
@@ -313,9 +304,8 @@ impl XtdbBackend {
             range.clone().map(|position| documents::item_id(id, position).into()).collect();
         let query = "{:find [(pull i [*])] :in [[i ...]] :where [[i :running_hash]]}";
         let mut found = HashMap::new();
-        for row in self.client.query(query, &[Value::Array(ids)], at, room)? {
-            let [Value::Object(document)] = &row[..] else { continue };
-            let (position, item) = documents::read_item(document)?;
+        for document in document_column(self.client.query(query, &[Value::Array(ids)], at, room)?) {
+            let (position, item) = documents::read_item(&document)?;
             found.insert(position, item);
         }
         let missing = |position| Error::XtdbDocument {
@@ -342,6 +332,27 @@ fn side_by_side<T: Send>(
             all.extend(read?);
         }
         Ok(all)
+    })
+}
+
+/// The values of the first column of an answer's rows.
+pub(super) fn column(rows: Vec<Vec<Value>>) -> impl Iterator<Item = Value> {
+    rows.into_iter().filter_map(|row| row.into_iter().next())
+}
+
+/// The texts among them.
+pub(super) fn text_column(rows: Vec<Vec<Value>>) -> impl Iterator<Item = String> {
+    column(rows).filter_map(|value| match value {
+        Value::String(text) => Some(text),
+        _ => None,
+    })
+}
+
+/// The documents among them.
+pub(super) fn document_column(rows: Vec<Vec<Value>>) -> impl Iterator<Item = Document> {
+    column(rows).filter_map(|value| match value {
+        Value::Object(document) => Some(document),
+        _ => None,
     })
 }
 

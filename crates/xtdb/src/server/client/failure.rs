@@ -60,6 +60,13 @@ pub(super) fn foreign(url: &str, found: impl Into<String>) -> Error {
     Error::XtdbForeign { url: url.to_owned(), found: found.into() }
 }
 
+/// As `XTDB_FAILED`: the server has stopped indexing.
+pub(in crate::server) fn ingester_failed(url: &str, status: u16) -> Error {
+    let problem =
+        "its ingester has failed: it indexes nothing until it is started again".to_owned();
+    Error::XtdbFailed { url: url.to_owned(), status, problem }
+}
+
 /// As `XTDB_FAILED`.
 pub(super) fn failed(reply: &Reply, problem: impl Into<String>) -> Error {
     let Reply { url, status, .. } = reply;

@@ -17,7 +17,6 @@ use super::failure::{self, Again, Failure};
 use super::limits::{Limits, MAX_ERROR, SLOWEST_LINE};
 use super::reply::Reply;
 use super::runtime::Runtime;
-use super::token::Token;
 use super::{ClientOptions, tls};
 use base::error::{Error, Result};
 use base::lock;
@@ -90,11 +89,8 @@ impl Request {
 pub(super) struct Http {
     pub(super) limits: Limits,
     base: Url,
-    token: Option<Token>,
+    options: ClientOptions,
     tls: rustls::ClientConfig,
-    connect_timeout: Duration,
-    await_timeout: Duration,
-    connections: usize,
     pub(super) permits: Semaphore,
     log_permit: Semaphore,
     pool: Mutex<Arc<Client>>,
@@ -104,37 +100,31 @@ impl Http {
     /// # Errors
     /// `INVALID_ARGUMENT` for an invalid server address; `XTDB_UNAVAILABLE` if the system has no
     /// certificates.
-    pub(super) fn new(options: ClientOptions) -> Result<Self> {
+    pub(super) fn new(mut options: ClientOptions) -> Result<Self> {
+        options.connections = options.connections.max(1);
         let base = base_url(&options.url)?;
         let url = shown(&base);
         let tls = tls::config(&url, base.scheme() == "https", options.ca_file.as_deref())?;
-        let connections = options.connections.max(1);
-        let ClientOptions {
-            token, request_timeout, connect_timeout, await_timeout, deadline, ..
-        } = options;
-        let pool = build(&tls, connect_timeout, connections)?;
+        let pool = build(&tls, &options)?;
         Ok(Self {
             limits: Limits {
                 url,
                 max_body: MAX_BODY,
-                request_timeout,
-                deadline: deadline.map(|all| (Instant::now() + all, all)),
+                request_timeout: options.request_timeout,
+                deadline: options.deadline.map(|all| (Instant::now() + all, all)),
                 answers: AtomicUsize::new(0),
             },
             base,
-            token,
             tls,
-            connect_timeout,
-            await_timeout,
-            connections,
-            permits: Semaphore::new(connections),
+            permits: Semaphore::new(options.connections),
             log_permit: Semaphore::new(1),
             pool: Mutex::new(Arc::new(pool)),
+            options,
         })
     }
 
     pub(super) fn await_ms(&self) -> String {
-        self.await_timeout.as_millis().to_string()
+        self.options.await_timeout.as_millis().to_string()
     }
 
     /// Sends a request, repeatedly where that may help, until `read` accepts the answer. For
@@ -259,13 +249,13 @@ impl Http {
             server: text(headers, "server"),
             location: text(headers, "location"),
             body: Vec::new(),
-            secret: self.token.clone(),
+            secret: self.options.token.clone(),
         }
     }
 
     /// Drops idle connections.
     fn renew(&self) -> Result<()> {
-        let fresh = Arc::new(build(&self.tls, self.connect_timeout, self.connections)?);
+        let fresh = Arc::new(build(&self.tls, &self.options)?);
         *lock(&self.pool) = fresh;
         Ok(())
     }
@@ -280,7 +270,7 @@ impl Http {
 
     /// Longest time to connect.
     pub(super) fn connect_timeout(&self) -> Duration {
-        self.connect_timeout
+        self.options.connect_timeout
     }
 
     /// Requests something outside XTDB's own paths, once.
@@ -289,11 +279,11 @@ impl Http {
         url.set_path(path);
         let pool = Arc::clone(&lock(&self.pool));
         let asked = pool.execute(reqwest::Request::new(Method::GET, url));
-        let mut response = timeout(self.connect_timeout, asked).await.ok()?.ok()?;
+        let mut response = timeout(self.connect_timeout(), asked).await.ok()?.ok()?;
         let mut reply = self.head(&response);
-        let whole = timeout(self.connect_timeout, async {
+        let whole = timeout(self.connect_timeout(), async {
             while let Some(chunk) =
-                chunk(&self.limits, &mut response, self.connect_timeout, 0).await.ok()?
+                chunk(&self.limits, &mut response, self.connect_timeout(), 0).await.ok()?
             {
                 reply.body.extend(chunk);
                 if reply.body.len() > MAX_ERROR {
@@ -308,7 +298,7 @@ impl Http {
     /// Longest time until the server answers, including sending.
     pub(super) fn head_limit(&self, request: &Request) -> Duration {
         let sent = request.body.as_ref().map_or(0, |(_, body)| body.len() as u64);
-        let awaits = if request.awaits { self.await_timeout } else { Duration::ZERO };
+        let awaits = if request.awaits { self.options.await_timeout } else { Duration::ZERO };
         let begins = self.limits.request_timeout * if request.is_long { 10 } else { 1 };
         begins + awaits + Duration::from_secs(sent) / SLOWEST_LINE
     }
@@ -329,7 +319,7 @@ impl Http {
         let mut built = reqwest::Request::new(method, url);
         let headers = built.headers_mut();
         headers.insert(ACCEPT, HeaderValue::from_static(request.accept.content_type()));
-        if let Some(token) = &self.token {
+        if let Some(token) = &self.options.token {
             headers.insert(AUTHORIZATION, token.header());
         }
         if let Some((notation, body)) = &request.body {
@@ -344,11 +334,11 @@ fn text(headers: &HeaderMap, name: &str) -> Option<String> {
     Some(headers.get(name)?.to_str().ok()?.to_owned())
 }
 
-fn build(tls: &rustls::ClientConfig, connect_timeout: Duration, idle: usize) -> Result<Client> {
+fn build(tls: &rustls::ClientConfig, options: &ClientOptions) -> Result<Client> {
     Client::builder()
         .tls_backend_preconfigured(tls.clone())
-        .connect_timeout(connect_timeout)
-        .pool_max_idle_per_host(idle)
+        .connect_timeout(options.connect_timeout)
+        .pool_max_idle_per_host(options.connections)
         .pool_idle_timeout(IDLE_CONNECTION)
         .redirect(Policy::none())
         .referer(false)
