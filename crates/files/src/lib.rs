@@ -11,4 +11,4 @@ mod output;
 pub mod private;
 
 pub use network::Mounts;
-pub use output::{Output, Scratch, remove_temporary, write_output};
+pub use output::{Output, Scratch, remove_temporary, with_end, write_output};

@@ -6,7 +6,7 @@
 //! it. Must not know what is written.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 #[cfg(unix)]
 use std::os::fd::OwnedFd;
@@ -170,16 +170,18 @@ impl Output {
         match fs::symlink_metadata(path) {
             _ if is_descriptor(path) => Self::in_place(path).map_err(fail),
             Ok(found) if private::is_character_device(&found) => Self::in_place(path).map_err(fail),
-            Ok(found) => match refusal(&found) {
-                Some(Refusal::OfAnother) => {
-                    let problem = "it belongs to another user";
-                    Err(Error::NotPrivate { path: path.to_owned(), problem })
-                }
-                Some(Refusal::NoFile(what)) => {
-                    Err(fail(io::Error::new(ErrorKind::InvalidInput, what)))
-                }
-                None => Self::beside(path).map_err(fail),
-            },
+            Ok(found) if found.is_symlink() => Self::beside(path).map_err(fail),
+            Ok(found) if !found.is_file() => {
+                let is_folder = found.is_dir();
+                let device = "a FIFO, a socket or a disk has this name";
+                let problem = if is_folder { "it is a folder" } else { device };
+                Err(fail(io::Error::new(ErrorKind::InvalidInput, problem)))
+            }
+            Ok(found) if private::is_of_another(&found) => {
+                let problem = "it belongs to another user";
+                Err(Error::NotPrivate { path: path.to_owned(), problem })
+            }
+            Ok(_) => Self::beside(path).map_err(fail),
             Err(error) if error.kind() == ErrorKind::NotFound => Self::beside(path).map_err(fail),
             Err(error) => Err(fail(error)),
         }
@@ -300,29 +302,11 @@ fn is_log(path: &Path) -> bool {
     LOGS.iter().any(|log| name.strip_suffix(log).is_some_and(|name| is_database(Path::new(name))))
 }
 
-fn with_end(path: &Path, end: &str) -> PathBuf {
+/// A path with something after its name.
+pub fn with_end(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     PathBuf::from(name)
-}
-
-enum Refusal {
-    OfAnother,
-    NoFile(&'static str),
-}
-
-/// Why an existing entry is not replaced.
-fn refusal(found: &Metadata) -> Option<Refusal> {
-    if found.is_symlink() {
-        return None;
-    }
-    if found.is_dir() {
-        return Some(Refusal::NoFile("it is a folder"));
-    }
-    if !found.is_file() {
-        return Some(Refusal::NoFile("a FIFO, a socket or a disk has this name"));
-    }
-    private::is_of_another(found).then_some(Refusal::OfAnother)
 }
 
 #[cfg(test)]

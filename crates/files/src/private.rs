@@ -20,11 +20,7 @@ use base::error::{Error, Result};
 /// # Errors
 /// `NOT_PRIVATE`; `FILE` if the system does not say what is there.
 pub fn check_file(path: &Path) -> Result<()> {
-    match fs::symlink_metadata(path) {
-        Ok(found) => refuse(path, problem_of_file(&found)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Err(source) => Err(Error::File { act: "check", path: path.to_owned(), source }),
-    }
+    check(path, fs::symlink_metadata(path), problem_of_file)
 }
 
 /// Refuses a folder in which another user could replace our files. Follows links; a missing folder
@@ -33,11 +29,7 @@ pub fn check_file(path: &Path) -> Result<()> {
 /// # Errors
 /// As [`check_file`].
 pub fn check_folder(path: &Path) -> Result<()> {
-    match fs::metadata(path) {
-        Ok(found) => refuse(path, owner::problem_of_folder(&found)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Err(source) => Err(Error::File { act: "check", path: path.to_owned(), source }),
-    }
+    check(path, fs::metadata(path), owner::problem_of_folder)
 }
 
 /// As [`check_folder`], for a folder that is held open. Whether the owner of a project's folder is
@@ -46,9 +38,8 @@ pub fn check_folder(path: &Path) -> Result<()> {
 /// # Errors
 /// As [`check_file`].
 pub fn check_held(folder: &HeldFolder) -> Result<()> {
-    let failed = |source| Error::File { act: "check", path: folder.path().to_owned(), source };
-    let found = folder.metadata().map_err(failed)?;
-    refuse(folder.path(), owner::problem_of_held(&found, folder.access()))
+    let problem = |found: &_| owner::problem_of_held(found, folder.access());
+    check(folder.path(), folder.metadata(), problem)
 }
 
 /// Opens a file that [`check_file`] accepts, for reading and writing; with `create`, makes a
@@ -101,8 +92,19 @@ fn checked(file: File) -> io::Result<File> {
     }
 }
 
-fn refuse(path: &Path, problem: Option<&'static str>) -> Result<()> {
-    problem.map_or(Ok(()), |problem| Err(Error::NotPrivate { path: path.to_owned(), problem }))
+fn check<M>(
+    path: &Path,
+    found: io::Result<M>,
+    problem: impl FnOnce(&M) -> Option<&'static str>,
+) -> Result<()> {
+    let path = || path.to_owned();
+    match found.map(|found| problem(&found)) {
+        Ok(Some(problem)) => Err(Error::NotPrivate { path: path(), problem }),
+        Err(source) if source.kind() != ErrorKind::NotFound => {
+            Err(Error::File { act: "check", path: path(), source })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn problem_of_file(found: &Metadata) -> Option<&'static str> {

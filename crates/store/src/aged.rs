@@ -89,12 +89,8 @@ impl<'a> Search<'a> {
         let (until, _) = store.newest()?;
         let folders = index.folders()?;
         let mut search = Self { store, index, before, folders, old, documents, known, read, until };
-        let mut after = None;
-        loop {
-            let page = store.list(ObjectType::Session, after.as_ref(), PAGE)?;
-            let Some(last) = page.last() else { return Ok(search) };
-            after = Some(last.envelope.id.clone());
-            for session in page {
+        for page in store.pages(ObjectType::Session, PAGE) {
+            for session in page? {
                 if session.origin.time < before {
                     search.documents.extend(documents_of(&session));
                     search.old.push(session);
@@ -103,6 +99,7 @@ impl<'a> Search<'a> {
                 }
             }
         }
+        Ok(search)
     }
 
     /// Takes out the old sessions that go. One that others know stays, with all that it knows.

@@ -6,8 +6,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::Store;
-use super::doctor;
+use super::{SqliteBackend, Store, doctor};
 use base::error::{Error, Result};
 use base::object::TxId;
 use files::Output;
@@ -47,7 +46,8 @@ impl Store {
             }
             error => error,
         })?;
-        let report = doctor::check_copy(&beside)?;
+        let copy = SqliteBackend::open_copy(&beside).map(Self::viewed);
+        let report = doctor::checked(&beside.to_string_lossy(), copy, true, &mut |_| Ok(()))?;
         if let Some(damage) = report.findings.iter().find(|found| found.kind.is_damage()) {
             let (path, source) = (self.path().into(), damage.problem.as_str().into());
             return Err(Error::StoreCorrupt { path, source });

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use self::references::References;
 pub use self::report::{Checked, Finding, FindingKind, Report};
+use super::verified::hash_mismatch;
 use super::{OnProgress, Progress, SqliteBackend, Stage, Store, Version, rules};
 use base::error::{Error, Result};
 use base::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, RedactionReason, Timestamp, TxId};
@@ -71,8 +72,7 @@ fn examined(store: &Store, since: TxId, progress: OnProgress<'_>) -> Result<Repo
             examination.until = newest;
             if rules::is_ahead(time, store.now()) {
                 let problem = format!("its time {time} is ahead of this machine's clock");
-                let (kind, tx_id) = (FindingKind::Time, Some(newest));
-                examination.report.add(Finding { kind, object: None, tx_id, problem });
+                examination.say(FindingKind::Time, None, Some(newest), problem);
             }
         }
         Err(error) => examination.add(FindingKind::File, None, None, &error)?,
@@ -112,12 +112,8 @@ pub fn check_file(path: &Path, deep: bool, progress: OnProgress<'_>) -> Result<R
     checked(&path, Store::open_read_only(&path), deep, progress)
 }
 
-/// Checks all of a copy that nobody else has, wherever it is.
-pub(crate) fn check_copy(path: &Path) -> Result<Report> {
-    checked(&path.to_string_lossy(), Store::open_copy(path), true, &mut |_| Ok(()))
-}
-
-fn checked(
+/// Checks a store that was opened to read it.
+pub(crate) fn checked(
     path: &str,
     opened: Result<Store>,
     deep: bool,
@@ -190,8 +186,14 @@ impl Examination<'_> {
         Ok(())
     }
 
-    fn say(&mut self, kind: FindingKind, object: &ObjectId, tx_id: Option<TxId>, problem: String) {
-        self.report.add(Finding { kind, object: Some(object.clone()), tx_id, problem });
+    fn say(
+        &mut self,
+        kind: FindingKind,
+        object: Option<&ObjectId>,
+        tx_id: Option<TxId>,
+        problem: String,
+    ) {
+        self.report.add(Finding { kind, object: object.cloned(), tx_id, problem });
     }
 
     /// Runs the backend's own checks.
@@ -199,13 +201,12 @@ impl Examination<'_> {
         match self.upkeep.check_integrity() {
             Ok(problems) => {
                 for problem in problems {
-                    let kind = FindingKind::File;
-                    self.report.add(Finding { kind, object: None, tx_id: None, problem });
+                    self.say(FindingKind::File, None, None, problem);
                 }
+                Ok(())
             }
-            Err(error) => self.add(FindingKind::File, None, None, &error)?,
+            Err(error) => self.add(FindingKind::File, None, None, &error),
         }
-        Ok(())
     }
 
     /// Reports transactions that went missing.
@@ -217,8 +218,7 @@ impl Examination<'_> {
                         "transactions {} to {} of store `{}` had been written and were missing on {}",
                         lost.from, lost.to, lost.store_id, lost.noticed
                     );
-                    let (kind, tx_id) = (FindingKind::Lost, Some(lost.to));
-                    self.report.add(Finding { kind, object: None, tx_id, problem });
+                    self.say(FindingKind::Lost, None, Some(lost.to), problem);
                 }
                 Ok(())
             }
@@ -255,9 +255,7 @@ impl Examination<'_> {
         };
         let found = Hash::of(&text);
         if found != *recorded {
-            let what = "content".to_owned();
-            let (found, recorded) = (found.to_string(), recorded.to_string());
-            let error = Error::HashMismatch { what, found, recorded };
+            let error = hash_mismatch("content", &found, recorded);
             self.add(FindingKind::Content, None, None, &error)?;
         }
         self.report.checked.contents += 1;
@@ -297,7 +295,8 @@ impl Examination<'_> {
                 }
                 if version.system_time < time {
                     let problem = format!("its time {} is before {time}", version.system_time);
-                    self.say(FindingKind::Time, &version.envelope.id, Some(version.tx_id), problem);
+                    let (id, tx_id) = (&version.envelope.id, version.tx_id);
+                    self.say(FindingKind::Time, Some(id), Some(tx_id), problem);
                 }
                 time = version.system_time;
                 self.version(version)?;
@@ -332,7 +331,7 @@ impl Examination<'_> {
         }
         if !has_its_identity(version)? {
             let problem = "its ID, type and source do not hash to its identity".to_owned();
-            self.say(FindingKind::Envelope, id, Some(tx_id), problem);
+            self.say(FindingKind::Envelope, Some(id), Some(tx_id), problem);
         }
         let dangling = self.references.in_fields(&version.fields)?;
         self.dangling(id, tx_id, dangling);
@@ -352,15 +351,14 @@ impl Examination<'_> {
     fn dangling(&mut self, id: &ObjectId, tx_id: TxId, dangling: Vec<String>) {
         self.report.checked.references = self.references.checked;
         for problem in dangling {
-            self.say(FindingKind::Reference, id, Some(tx_id), problem);
+            self.say(FindingKind::Reference, Some(id), Some(tx_id), problem);
         }
     }
 
     /// Checks every object of one type: its nicknames and its items.
     fn objects(&mut self, kind: ObjectType) -> Result<()> {
-        let mut after: Option<ObjectId> = None;
-        loop {
-            let page = match self.store.list(kind, after.as_ref(), PAGE) {
+        for page in self.store.pages(kind, PAGE) {
+            let page = match page {
                 Ok(page) => page,
                 Err(error) => return self.add(FindingKind::Version, None, None, &error),
             };
@@ -368,11 +366,8 @@ impl Examination<'_> {
                 self.object(&version.envelope)?;
             }
             self.tell()?;
-            match page.into_iter().next_back() {
-                Some(last) => after = Some(last.envelope.id),
-                None => return Ok(()),
-            }
         }
+        Ok(())
     }
 
     fn object(&mut self, envelope: &Envelope) -> Result<()> {
@@ -389,7 +384,7 @@ impl Examination<'_> {
                 && self.store.nicknames(id).is_ok_and(|present| present.contains(&nickname))
             {
                 let problem = format!("its nickname `{}` does not lead to it", nickname.as_str());
-                self.say(FindingKind::Nickname, id, None, problem);
+                self.say(FindingKind::Nickname, Some(id), None, problem);
             }
         }
         if envelope.kind.is_content() {

@@ -76,13 +76,8 @@ impl Store {
         Ok(Self::viewed(SqliteBackend::open_read_only(Path::new(path))?))
     }
 
-    /// Opens a copy of a store that no other process has, to read it. Others may have access to its
-    /// folder.
-    pub(crate) fn open_copy(path: &Path) -> Result<Self> {
-        Ok(Self::viewed(SqliteBackend::open_copy(path)?))
-    }
-
-    fn viewed(backend: SqliteBackend) -> Self {
+    /// A store in a file that was opened to read it.
+    pub(super) fn viewed(backend: SqliteBackend) -> Self {
         let path = backend.path.to_string_lossy().into_owned();
         Self { path: path.into(), ..Self::with_backend(Arc::new(backend)) }
     }
@@ -199,6 +194,22 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<Version>> {
         self.backend.list(kind, after, limit)
+    }
+
+    /// The latest versions of all objects of one type by ID, in pages. An error ends them.
+    pub fn pages(
+        &self,
+        kind: ObjectType,
+        versions: usize,
+    ) -> impl Iterator<Item = Result<Vec<Version>>> {
+        let mut next: Option<Option<ObjectId>> = Some(None);
+        std::iter::from_fn(move || {
+            let page = self.list(kind, next.take()?.as_ref(), versions);
+            if let Ok(page) = &page {
+                next = Some(Some(page.last()?.envelope.id.clone()));
+            }
+            Some(page)
+        })
     }
 
     /// When the objects of one type were last written: of each one's latest version the transaction

@@ -138,9 +138,10 @@ impl SqliteBackend {
         Ok(Self::view(open::viewers(&path)?, path))
     }
 
-    /// Opens a copy that no other process has, see [`open::copy_viewers`].
+    /// Opens a copy that no other process has, whoever may read it there.
     pub(crate) fn open_copy(path: &Path) -> Result<Self> {
-        Ok(Self::view(open::copy_viewers(path)?, path.to_owned()))
+        let viewed = open::view(path, open::How::ReadAlone).map_err(|failure| failure.at(path))?;
+        Ok(Self::view(viewed, path.to_owned()))
     }
 
     fn view(viewed: open::Viewed, path: PathBuf) -> Self {
@@ -199,7 +200,13 @@ impl SqliteBackend {
         read.map_err(|failure| self.explained(failure.at(&self.path)))
     }
 
-    fn write<T>(&self, step: impl FnOnce(&mut Connection) -> Step<T>) -> Result<T> {
+    /// Writes, and tries again while the file is busy.
+    fn write<T>(&self, mut step: impl FnMut(&mut Connection) -> Step<T>) -> Result<T> {
+        self.write_once(|connection| failure::while_busy(|| step(connection)))
+    }
+
+    /// Writes if the file is free right now.
+    fn write_once<T>(&self, step: impl FnOnce(&mut Connection) -> Step<T>) -> Result<T> {
         if self.read_only {
             return Err(Error::ReadOnly { path: self.path.clone() });
         }
@@ -239,11 +246,8 @@ impl SqliteBackend {
 /// Makes a path absolute: then it does not depend on the working folder, and SQLite never reads it
 /// as a URI.
 fn absolute(path: &Path) -> Result<PathBuf> {
-    std::path::absolute(path).map_err(|error| Error::StoreUnavailable {
-        path: path.to_owned(),
-        problem: "it is not a path".to_owned(),
-        source: Some(error.into()),
-    })
+    let no_path = |error| open::unavailable(path, "it is not a path", Some(error));
+    std::path::absolute(path).map_err(no_path)
 }
 
 fn slot(connection: Connection) -> Slot {

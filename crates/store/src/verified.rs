@@ -198,6 +198,10 @@ fn same_hash(what: impl FnOnce() -> String, found: &Hash, recorded: &Hash) -> Re
     if found == recorded {
         return Ok(());
     }
+    Err(hash_mismatch(what(), found, recorded))
+}
+
+pub(super) fn hash_mismatch(what: impl Into<String>, found: &Hash, recorded: &Hash) -> Error {
     let (found, recorded) = (found.to_string(), recorded.to_string());
-    Err(Error::HashMismatch { what: what(), found, recorded })
+    Error::HashMismatch { what: what.into(), found, recorded }
 }

@@ -33,6 +33,7 @@ use uuid::Uuid;
 
 use self::ahead::AtHand;
 pub(crate) use self::client::Tx;
+use self::client::failure::ingester_failed;
 use self::client::{At, Client, ClientOptions, Document, SubmitError, TxOp};
 use self::documents::{FORMAT, STORE};
 pub(crate) use self::examine::PATIENCE;
@@ -100,8 +101,7 @@ impl XtdbBackend {
         let client = Client::new(ClientOptions::of(options, deadline)?)?;
         let status = client.status()?;
         if status.ingester_failed {
-            let problem = "its ingester has failed: it indexes nothing until it is started again";
-            return Err(failed(&client, problem));
+            return Err(ingester_failed(client.url(), 500));
         }
         let (store_id, first) = open(&client)?;
         let writer_id = options.writer.clone().unwrap_or_else(|| Uuid::now_v7().to_string());

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 use super::pool::{self, Job};
+use base::clock::instant;
 use base::lock;
 
 /// After this pause a place is asked once more, even if no look has returned: another file system
@@ -37,7 +38,7 @@ impl Place {
         is_mount: bool,
         looks: Vec<Weak<Job>>,
     ) -> Self {
-        Self { path, link, is_mount, looks, asked: now(), pause: PAUSE }
+        Self { path, link, is_mount, looks, asked: instant(), pause: PAUSE }
     }
 
     fn holds(&self, path: &Path) -> bool {
@@ -63,7 +64,7 @@ pub(super) fn ask(path: &Path) -> Ask {
     if place.asked.elapsed() < place.pause || pool::hung() >= MANY_HUNG {
         return Ask::No;
     }
-    place.asked = now();
+    place.asked = instant();
     place.pause = (place.pause * 2).min(LONGEST_PAUSE);
     Ask::Again
 }
@@ -110,9 +111,4 @@ fn places() -> MutexGuard<'static, Vec<Place>> {
     let mut places = lock(&PLACES);
     places.retain(|place| place.looks.iter().all(|look| look.strong_count() > 0));
     places
-}
-
-#[expect(clippy::disallowed_methods, reason = "how long to wait is no decision")]
-fn now() -> Instant {
-    Instant::now()
 }

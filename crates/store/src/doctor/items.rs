@@ -103,7 +103,7 @@ impl Examination<'_> {
             };
             if let Some(problem) = problem {
                 let problem = format!("item {position} of transaction {from} {problem}");
-                self.say(FindingKind::Items, id, Some(from), problem);
+                self.say(FindingKind::Items, Some(id), Some(from), problem);
             }
             let dangling = self.references.in_item(&item.text)?;
             self.dangling(id, from, dangling);
@@ -125,11 +125,11 @@ impl Examination<'_> {
                 }
                 Some(_) => continue,
             };
-            self.say(FindingKind::Items, id, Some(*tx_id), problem);
+            self.say(FindingKind::Items, Some(id), Some(*tx_id), problem);
         }
         for (tx_id, _) in ended.filter(|(tx_id, _)| standing(*tx_id).is_some()) {
             let problem = format!("item {position} stands behind the end of its list");
-            self.say(FindingKind::Items, id, Some(*tx_id), problem);
+            self.say(FindingKind::Items, Some(id), Some(*tx_id), problem);
         }
     }
 
@@ -138,7 +138,7 @@ impl Examination<'_> {
         for (tx_id, recorded) in lengths.get(&0).into_iter().flatten() {
             if recorded.as_ref().is_some_and(|recorded| recorded != empty.hash()) {
                 let problem = "its empty list is not what its hash says".to_owned();
-                self.say(FindingKind::Items, id, Some(*tx_id), problem);
+                self.say(FindingKind::Items, Some(id), Some(*tx_id), problem);
             }
         }
     }

@@ -11,7 +11,7 @@ use base::object::{ObjectId, TxId};
 const LISTED: usize = 200;
 
 /// What was checked, and what is wrong.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     /// The file, or the backend's name in colons.
@@ -146,16 +146,7 @@ impl Report {
     }
 
     pub(super) fn new(path: &str) -> Self {
-        Self {
-            path: path.to_owned(),
-            store_id: None,
-            as_of: TxId(0),
-            since: None,
-            growth: None,
-            checked: Checked::default(),
-            findings: Vec::new(),
-            more_findings: 0,
-        }
+        Self { path: path.to_owned(), ..Self::default() }
     }
 
     pub(super) fn add(&mut self, finding: Finding) {

@@ -19,26 +19,6 @@ pub(crate) const PAGE: usize = 200;
 /// Items read at once.
 const ITEMS: u64 = 1_000;
 
-/// Calls `each` with the versions of every object, newest first.
-fn each_object(
-    store: &Store,
-    kinds: &[ObjectType],
-    mut each: impl FnMut(Vec<Version>) -> Result<()>,
-) -> Result<()> {
-    for kind in kinds {
-        let mut after = None;
-        loop {
-            let page = store.list(*kind, after.as_ref(), PAGE)?;
-            let Some(last) = page.last() else { break };
-            after = Some(last.envelope.id.clone());
-            for version in page {
-                each(store.history(&version.envelope.id)?)?;
-            }
-        }
-    }
-    Ok(())
-}
-
 /// Calls `each` with every item that was ever in an object's list.
 pub(crate) fn each_item(
     store: &Store,
@@ -145,10 +125,13 @@ impl<'a> Scan<'a> {
     /// Finds all objects that hold lines or refer to the targets, by reading everything.
     pub(super) fn run(mut self) -> Result<Scanned> {
         let mut held = Vec::new();
-        each_object(self.store, &ObjectType::ALL, |versions| {
-            held.extend(self.object(&versions)?);
-            Ok(())
-        })?;
+        for kind in ObjectType::ALL {
+            for page in self.store.pages(kind, PAGE) {
+                for version in page? {
+                    held.extend(self.object(&self.store.history(&version.envelope.id)?)?);
+                }
+            }
+        }
         Ok(Scanned { held, paths: self.paths, unsearched: 0, is_cut: false })
     }
 

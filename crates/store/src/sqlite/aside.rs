@@ -2,11 +2,13 @@
 //! to.
 
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::mark;
+use super::open::unavailable;
 use base::error::{Error, Result};
+use files::with_end;
 
 /// SQLite's files and the mark, beside the store's. They are moved first: SQLite would discard an
 /// old log beside a new file.
@@ -19,20 +21,15 @@ pub(super) const BESIDE: [&str; 4] = ["-shm", "-wal", "-journal", "-ack"];
 /// `STORE_UNAVAILABLE` if there is no such file or it is in use, by this process or another; `FILE`
 /// if it cannot be moved.
 pub(super) fn set_aside(path: &Path) -> Result<PathBuf> {
-    let unavailable = |problem: &str, source: Option<io::Error>| Error::StoreUnavailable {
-        path: path.to_owned(),
-        problem: problem.to_owned(),
-        source: source.map(Into::into),
-    };
-    let real =
-        path.canonicalize().map_err(|error| unavailable("it cannot be found", Some(error)))?;
+    let missing = |error| unavailable(path, "it cannot be found", Some(error));
+    let real = path.canonicalize().map_err(missing)?;
     let failed = |source| Error::File { act: "move", path: real.clone(), source };
     let Some(_alone) = mark::lock_alone(&real).map_err(failed)? else {
-        return Err(unavailable("it is in use; end all sessions first", None));
+        return Err(unavailable(path, "it is in use; end all sessions first", None));
     };
     let target = free_place(&real);
     for suffix in BESIDE {
-        match fs::rename(with_suffix(&real, suffix), with_suffix(&target, suffix)) {
+        match fs::rename(with_end(&real, suffix), with_end(&target, suffix)) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
             _ => {}
         }
@@ -43,21 +40,15 @@ pub(super) fn set_aside(path: &Path) -> Result<PathBuf> {
 
 fn free_place(path: &Path) -> PathBuf {
     let taken = |place: &PathBuf| {
-        let beside = BESIDE.iter().map(|suffix| with_suffix(place, suffix));
+        let beside = BESIDE.iter().map(|suffix| with_end(place, suffix));
         beside.chain([place.clone()]).any(|file| fs::symlink_metadata(file).is_ok())
     };
     let mut number = 1_u64;
     loop {
-        let place = with_suffix(path, &format!(".corrupt-{number}"));
+        let place = with_end(path, &format!(".corrupt-{number}"));
         if !taken(&place) {
             return place;
         }
         number += 1;
     }
-}
-
-pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }

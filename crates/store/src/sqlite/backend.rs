@@ -41,9 +41,7 @@ impl Backend for SqliteBackend {
     }
 
     fn commit_all(&self, transactions: &[&[Op]], now: Timestamp) -> Result<Vec<Receipt>> {
-        let receipts = self.write(|connection| {
-            failure::while_busy(|| write::commit_all(connection, transactions, now))
-        })?;
+        let receipts = self.write(|connection| write::commit_all(connection, transactions, now))?;
         if let (Some(mark), Some(last)) = (&*lock(&self.mark), receipts.last()) {
             mark.raise(&self.store_id, last.tx_id);
         }
@@ -270,7 +268,7 @@ impl SqliteBackend {
     /// return.
     pub fn replace(&self, replacements: &[Replacement], banned: &[Hash]) -> Result<()> {
         search_index::let_merge(self, false)?;
-        self.in_turns(0, replacements.len(), |transaction, next, turn| {
+        self.in_turns(replacements.len(), |transaction, next, turn| {
             let banned = if next == 0 { banned } else { &[] };
             let rest = &replacements[next..];
             Ok(next + replace::replace(transaction, turn, &self.store_id, rest, banned)?)
@@ -329,7 +327,7 @@ impl SqliteBackend {
 
     /// Records that a person had a folder indexed, unless a recorded folder contains it.
     pub fn add_folder(&self, folder: &IndexedFolder) -> Result<()> {
-        self.write(|connection| failure::while_busy(|| notes::add_folder(connection, folder)))
+        self.write(|connection| notes::add_folder(connection, folder))
     }
 
     /// The recorded folders, by filesystem and path.
@@ -368,7 +366,7 @@ impl SqliteBackend {
 
     /// Notes something beside what is stored; `None` removes it.
     pub fn set_note(&self, name: &str, value: Option<&str>) -> Result<()> {
-        self.write(|connection| failure::while_busy(|| notes::set_note(connection, name, value)))
+        self.write(|connection| notes::set_note(connection, name, value))
     }
 
     /// What was made of an object and kept beside it, until something of the object is replaced.

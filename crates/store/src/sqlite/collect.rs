@@ -8,11 +8,10 @@ use std::thread;
 use std::time::Duration;
 
 use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Connection, named_params};
+use rusqlite::{Connection, ErrorCode, named_params};
 
 use zstd::zstd_safe;
 
-use super::aside::with_suffix;
 use super::failure::{self, Step};
 use super::pack::{self, Pack, Packs, Place};
 use super::statements::Statements;
@@ -20,6 +19,7 @@ use super::{IN_MEMORY, SqliteBackend, lock, notes, rows, search_index};
 use crate::{Garbage, Growth, StorePart, StoreSize};
 use base::error::Result;
 use base::object::Timestamp;
+use files::with_end;
 
 /// Contents that no version refers to.
 const UNUSED: &str = "hash NOT IN (SELECT content FROM version WHERE content IS NOT NULL)
@@ -184,7 +184,7 @@ fn drop_contents(store: &SqliteBackend) -> Result<bool> {
                (SELECT 1 FROM version WHERE version > :last AND content = :hash) AND NOT EXISTS
                (SELECT 1 FROM version AS v, json_each(v.additional) AS a
                 WHERE v.version > :last AND a.value = lower(hex(:hash)))";
-    store.in_turns(0, unused.len(), |transaction, mut next, turn| {
+    store.in_turns(unused.len(), |transaction, mut next, turn| {
         is_good = notes::last_replaced(transaction)? == removal;
         while is_good && next < unused.len() && !turn.is_over() {
             transaction.run(sql, named_params! { ":hash": unused[next], ":last": last })?;
@@ -203,13 +203,8 @@ fn drop_texts(store: &SqliteBackend) -> Result<()> {
     loop {
         let (last, unused) =
             store.read(|connection| packs_with_unused(connection, &used, after))?;
-        store.in_turns(0, unused.len(), |transaction, mut next, turn| {
-            while next < unused.len() && !turn.is_over() {
-                drop_of_pack(transaction, &used, unused[next])?;
-                next += 1;
-            }
-            Ok(next)
-        })?;
+        store
+            .each_in_turns(&unused, |transaction, pack| drop_of_pack(transaction, &used, *pack))?;
         match last {
             Some(last) => after = last,
             None => return Ok(()),
@@ -320,13 +315,13 @@ fn write_anew(store: &SqliteBackend) -> Result<bool> {
     if !in_memory && !mark.as_ref().is_some_and(|mark| mark.is_alone()) {
         return Ok(false);
     }
-    store.write(|connection| {
+    store.write_once(|connection| {
         let interrupted = move || mark.as_ref().is_some_and(|mark| !mark.is_alone());
         connection.progress_handler(INSTRUCTIONS, (!in_memory).then_some(interrupted))?;
         let written = failure::while_busy(|| Ok(connection.execute_batch("VACUUM")?));
         connection.progress_handler(0, None::<fn() -> bool>)?;
         match written {
-            Err(failure) if failure.is_interrupted() => Ok(false),
+            Err(failure) if failure.code() == Some(ErrorCode::OperationInterrupted) => Ok(false),
             written => written.map(|()| true),
         }
     })
@@ -349,7 +344,7 @@ fn empty_log(store: &SqliteBackend) -> Result<bool> {
 /// `false` if somebody is in the way of some of it.
 pub(super) fn move_log(store: &SqliteBackend, how: &str) -> Result<bool> {
     let sql = format!("PRAGMA wal_checkpoint({how})");
-    let (is_busy, log, moved): (bool, i64, i64) = store.write(|connection| {
+    let (is_busy, log, moved): (bool, i64, i64) = store.write_once(|connection| {
         connection.one(&sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
     })?;
     Ok(!is_busy && log == moved)
@@ -371,7 +366,7 @@ pub(super) fn all_bytes(path: &Path) -> u64 {
 
 /// Size of the log beside a store's file; 0 if there is none.
 pub(super) fn log_bytes(path: &Path) -> u64 {
-    bytes_of(&with_suffix(path, "-wal"))
+    bytes_of(&with_end(path, "-wal"))
 }
 
 /// Size of a file; 0 if it does not exist.

@@ -5,18 +5,19 @@
 //! Texts are read and split without a lock. A short write transaction then adds the result, unless
 //! another process has done so meanwhile.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rusqlite::{Connection, Transaction, TransactionBehavior, named_params};
+use rusqlite::{Connection, TransactionBehavior, named_params};
 
 use super::SqliteBackend;
-use super::failure::{self, Failure, Step};
+use super::failure::{Failure, Step};
 use super::notes;
 use super::pack::Packs;
 use super::read::{self, VERSIONS};
 use super::rows::{self, ItemRow, VERSION_COLUMNS};
 use super::statements::Statements;
 use crate::{SearchedOutputs, Version};
+use base::clock::instant;
 use base::error::Result;
 use base::object::{Hash, ObjectId, ObjectType};
 
@@ -100,7 +101,7 @@ pub(super) fn fill_one<E: Entry>(
     store_id: &str,
     is_wanted: &dyn Fn() -> bool,
 ) -> Step<Filled> {
-    let start = now();
+    let start = instant();
     let Some(batch) = prepare::<E>(connection, store_id)? else { return Ok(Filled::All) };
     if !is_wanted() {
         return Ok(Filled::All);
@@ -112,9 +113,9 @@ impl SqliteBackend {
     /// Adds what an index lacks, in short write transactions, for as long as `patience`; returns
     /// whether it lacks nothing now.
     pub(super) fn fill<E: Entry>(&self, patience: Option<Duration>) -> Result<bool> {
-        let start = now();
+        let start = instant();
         while let Some(batch) = self.read(|connection| prepare::<E>(connection, &self.store_id))? {
-            self.write(|connection| failure::while_busy(|| apply(connection, &batch)))?;
+            self.write(|connection| apply(connection, &batch))?;
             if patience.is_some_and(|patience| start.elapsed() > patience) {
                 return Ok(false);
             }
@@ -123,15 +124,10 @@ impl SqliteBackend {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "how long to index is no decision about a session")]
-fn now() -> Instant {
-    Instant::now()
-}
-
 /// Derives the next entries; `None` if the index is complete.
 fn prepare<E: Entry>(connection: &Connection, store_id: &str) -> Step<Option<Batch<E>>> {
     // One snapshot: versions and their items belong together.
-    let snapshot = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
+    let snapshot = connection.unchecked_transaction()?;
     let before = watermark::<E>(&snapshot)?;
     let basis = notes::basis(&snapshot)?;
     let mut batch = Batch { before, after: before, basis, entries: Vec::new(), is_last: true };

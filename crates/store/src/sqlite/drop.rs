@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, named_params};
 
-use super::failure::{self, Step};
+use super::failure::Step;
 use super::statements::Statements;
 use super::turns::Turn;
 use super::{SqliteBackend, notes, relation_index, search_index};
@@ -19,7 +19,7 @@ impl SqliteBackend {
         let sql = "UPDATE object SET forgotten = 1 WHERE id = ?1 AND NOT EXISTS (SELECT 1
                    FROM version AS v WHERE v.object = object.object AND v.tx_id > ?2)";
         let given = (id.as_str(), latest.0);
-        self.write(|connection| failure::while_busy(|| Ok(connection.run(sql, given)? > 0)))
+        self.write(|connection| Ok(connection.run(sql, given)? > 0))
     }
 
     /// Begins to drop objects.
@@ -42,7 +42,7 @@ impl Dropping<'_> {
     /// writers. Until an object has gone, nobody adds to it. Broken off, doing it again completes it.
     /// Their contents go with the next [`SqliteBackend::collect`].
     pub fn objects(&mut self, ids: &[ObjectId]) -> Result<()> {
-        self.store.in_turns(0, ids.len(), |transaction, mut next, turn| {
+        self.store.in_turns(ids.len(), |transaction, mut next, turn| {
             while next < ids.len() && !turn.is_over() {
                 next += usize::from(drop_object(transaction, &ids[next], turn)?);
             }

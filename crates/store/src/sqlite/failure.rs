@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use rusqlite::ffi::{self, ErrorCode};
 
+use base::clock::instant;
 use base::error::{BoxError, Error};
 use files::looks;
 
@@ -44,23 +45,14 @@ impl Failure {
         Self::Damaged(problem.into())
     }
 
+    /// SQLite's code, if it refused.
+    pub(super) fn code(&self) -> Option<ErrorCode> {
+        let Self::Sqlite(error) = self else { return None };
+        error.sqlite_error_code()
+    }
+
     fn is_busy(&self) -> bool {
-        matches!(self, Self::Sqlite(error) if matches!(
-            error.sqlite_error_code(),
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
-        ))
-    }
-
-    /// Whether SQLite could not open a file that it needs beside the store's.
-    pub(super) fn is_cannot_open(&self) -> bool {
-        matches!(self, Self::Sqlite(error)
-            if error.sqlite_error_code() == Some(ErrorCode::CannotOpen))
-    }
-
-    /// Whether SQLite tried to write to something read-only.
-    pub(super) fn is_read_only(&self) -> bool {
-        matches!(self, Self::Sqlite(error)
-            if error.sqlite_error_code() == Some(ErrorCode::ReadOnly))
+        matches!(self.code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
     }
 
     /// Whether the log's shared memory found no room on the disk: then no other process has it.
@@ -69,17 +61,10 @@ impl Failure {
             if error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_SHMSIZE))
     }
 
-    /// Whether it was broken off from here.
-    pub(super) fn is_interrupted(&self) -> bool {
-        matches!(self, Self::Sqlite(error)
-            if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted))
-    }
-
     /// Recognises a quota or a limit on file sizes. SQLite only recognises a full disk and reports
     /// these as I/O errors.
     pub(super) fn with_cause(self, connection: &Connection, path: &Path) -> Self {
-        let is_io = matches!(&self, Self::Sqlite(error)
-            if error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure));
+        let is_io = self.code() == Some(ErrorCode::SystemIoFailure);
         let kinds = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded, ErrorKind::FileTooLarge];
         if is_io && kinds.contains(&system_error(connection).kind()) {
             return Error::NoSpace { path: path.to_owned() }.into();
@@ -150,7 +135,7 @@ pub(super) fn while_busy<T>(step: impl FnMut() -> Step<T>) -> Step<T> {
 }
 
 fn while_busy_for<T>(limit: Duration, mut step: impl FnMut() -> Step<T>) -> Step<T> {
-    CALL.set(Some((now(), limit)));
+    CALL.set(Some((instant(), limit)));
     loop {
         match step() {
             Err(failure) if failure.is_busy() && pause() => {}
@@ -175,7 +160,7 @@ fn pause() -> bool {
     if looks::check().is_err() {
         return false;
     }
-    let waited = now() - since;
+    let waited = since.elapsed();
     if waited > limit {
         return false;
     }
@@ -189,11 +174,6 @@ fn pause() -> bool {
 /// slow down.
 const SOON: Duration = Duration::from_millis(100);
 const LONG_WAIT: Duration = Duration::from_micros(200);
-
-#[expect(clippy::disallowed_methods, reason = "waiting is no decision")]
-fn now() -> Instant {
-    Instant::now()
-}
 
 #[cfg(test)]
 mod tests {

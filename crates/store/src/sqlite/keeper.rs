@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::{Connection, InterruptHandle};
 
@@ -17,6 +17,7 @@ use super::open;
 use super::place::Place;
 use super::relation_index::Relations;
 use super::search_index::Terms;
+use base::clock::instant;
 use base::error::Result;
 
 /// For how long nothing must have been written: a session that is at work comes first.
@@ -143,7 +144,7 @@ impl Commits {
 
     /// Waits until writing pauses; returns whether the thread goes on.
     fn pause(&self) -> bool {
-        let start = now();
+        let start = instant();
         loop {
             match self.told.recv_timeout(QUIET) {
                 Err(RecvTimeoutError::Disconnected) => return false,
@@ -152,9 +153,4 @@ impl Commits {
             }
         }
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "when to index is no decision about a session")]
-fn now() -> Instant {
-    Instant::now()
 }

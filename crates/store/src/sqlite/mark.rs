@@ -15,10 +15,9 @@ use std::{io, thread};
 
 use sha2::{Digest, Sha256};
 
-use super::aside::with_suffix;
 use base::error::{Error, Result};
 use base::object::TxId;
-use files::private;
+use files::{private, with_end};
 
 const SLOTS: usize = 64;
 
@@ -121,7 +120,7 @@ impl Mark {
 
 /// The path of a store's mark.
 pub(super) fn path_of(store: &Path) -> PathBuf {
-    with_suffix(store, "-ack")
+    with_end(store, "-ack")
 }
 
 /// Locks the store at `store` against everyone else; the lock ends when the file is dropped. `None`

@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 use uuid::Uuid;
 
-use super::aside::{BESIDE, with_suffix};
+use super::aside::BESIDE;
 use super::failure::{self, Step};
 use super::mark::Mark;
 use super::{JournalMode, locks, lost, query, schema};
 use crate::Lost;
 use base::error::{Error, Result};
 use base::lock;
-use files::{Mounts, private};
+use files::{Mounts, private, with_end};
 
 /// Statements kept prepared per connection: more than there are, besides those that queries build.
 const STATEMENTS: usize = 128;
@@ -83,7 +83,7 @@ fn check_private(real: &Path) -> Result<()> {
         private::check_folder(folder)?;
     }
     private::check_file(real)?;
-    BESIDE.iter().try_for_each(|suffix| private::check_file(&with_suffix(real, suffix)))
+    BESIDE.iter().try_for_each(|suffix| private::check_file(&with_end(real, suffix)))
 }
 
 /// Windows: the path as it is. Not every program accepts its canonical form, and links are not
@@ -96,7 +96,7 @@ fn in_canonical_folder(path: &Path) -> std::io::Result<PathBuf> {
     }
 }
 
-fn unavailable(path: &Path, problem: &str, source: Option<std::io::Error>) -> Error {
+pub(super) fn unavailable(path: &Path, problem: &str, source: Option<std::io::Error>) -> Error {
     Error::StoreUnavailable {
         path: path.to_owned(),
         problem: problem.to_owned(),
@@ -134,7 +134,7 @@ pub(super) fn writer(path: &Path) -> Result<Opened> {
         Ok((writer, migrated.store_id, journal, lost))
     };
     let opened = failure::while_busy(&mut open).map_err(|failure| {
-        if failure.is_cannot_open() && folder_is_read_only(path) {
+        if failure.code() == Some(ErrorCode::CannotOpen) && folder_is_read_only(path) {
             return Error::ReadOnly { path: path.to_owned() };
         }
         failure.at(path)
@@ -205,7 +205,7 @@ pub(super) fn viewers(path: &Path) -> Result<Viewed> {
             view(path, How::ReadAlone)
         }
         Err(failure)
-            if (failure.is_cannot_open() || failure.is_read_only())
+            if matches!(failure.code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
                 && folder_is_read_only(path) =>
         {
             if has_log(path) {
@@ -218,12 +218,8 @@ pub(super) fn viewers(path: &Path) -> Result<Viewed> {
     viewed.map_err(|failure| failure.at(path))
 }
 
-/// The same for a copy that no other process has, whoever may read it there.
-pub(super) fn copy_viewers(path: &Path) -> Result<Viewed> {
-    view(path, How::ReadAlone).map_err(|failure| failure.at(path))
-}
-
-fn view(path: &Path, how: How) -> Step<Viewed> {
+/// Opens connections that only read, wherever the file is.
+pub(super) fn view(path: &Path, how: How) -> Step<Viewed> {
     let open = || -> Step<Connection> {
         let viewer = connect_with(path, how)?;
         schema::check(&viewer, path)?;
@@ -238,12 +234,12 @@ fn view(path: &Path, how: How) -> Step<Viewed> {
 
 /// Whether there is a non-empty log.
 fn has_log(path: &Path) -> bool {
-    fs::metadata(with_suffix(path, "-wal")).is_ok_and(|log| log.len() > 0)
+    fs::metadata(with_end(path, "-wal")).is_ok_and(|log| log.len() > 0)
 }
 
 /// What a connection may do.
 #[derive(Clone, Copy)]
-enum How {
+pub(super) enum How {
     Write,
     Read,
     /// Only for a file that no process can write, for now: without locks, and without the log's

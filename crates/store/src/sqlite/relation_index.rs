@@ -146,12 +146,10 @@ impl Relations {
     fn end(&self, transaction: &Connection, first: i64, end: i64) -> Step<()> {
         let sql = "UPDATE relation SET until_tx = :tx_id WHERE object = :object
                    AND part >= :first AND part < :end AND until_tx IS NULL";
-        transaction.run(
-            sql,
-            named_params! {
-                ":tx_id": self.tx_id, ":object": self.object, ":first": first, ":end": end,
-            },
-        )?;
+        let parameters = named_params! {
+            ":tx_id": self.tx_id, ":object": self.object, ":first": first, ":end": end,
+        };
+        transaction.run(sql, parameters)?;
         Ok(())
     }
 
@@ -159,13 +157,11 @@ impl Relations {
         let sql = "INSERT INTO relation (object, part, place, from_tx, kind, key, data)
                    VALUES (:object, :part, :place, :from_tx, :kind, :key, :data)";
         for (place, row) in (0_i64..).zip(rows) {
-            transaction.run(
-                sql,
-                named_params! {
-                    ":object": self.object, ":part": part, ":place": place, ":from_tx": self.tx_id,
-                    ":kind": row.kind, ":key": key(transaction, &row.key)?, ":data": row.data,
-                },
-            )?;
+            let parameters = named_params! {
+                ":object": self.object, ":part": part, ":place": place, ":from_tx": self.tx_id,
+                ":kind": row.kind, ":key": key(transaction, &row.key)?, ":data": row.data,
+            };
+            transaction.run(sql, parameters)?;
         }
         Ok(())
     }

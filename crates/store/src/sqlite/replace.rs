@@ -133,17 +133,15 @@ fn version(
     }
     let sql = "UPDATE version SET fields = :fields, content = :content, additional = :additional,
                redacted = :redacted WHERE object = :object AND tx_id = :tx_id";
-    connection.run(
-        sql,
-        named_params! {
-            ":fields": rows::stored_fields(write::json(fields)?, packer)?,
-            ":content": content.as_ref().map(|(hash, _)| hash_value(hash)),
-            ":additional": write::additional(additional)?,
-            ":redacted": redacted.as_ref().map(write::json).transpose()?,
-            ":object": object.row,
-            ":tx_id": tx_id.0,
-        },
-    )
+    let parameters = named_params! {
+        ":fields": rows::stored_fields(write::json(fields)?, packer)?,
+        ":content": content.as_ref().map(|(hash, _)| hash_value(hash)),
+        ":additional": write::additional(additional)?,
+        ":redacted": redacted.as_ref().map(write::json).transpose()?,
+        ":object": object.row,
+        ":tx_id": tx_id.0,
+    };
+    connection.run(sql, parameters)
 }
 
 /// Whether a person chose to forget the text of a version.
@@ -166,17 +164,15 @@ fn replace_item(
     let sql = "UPDATE item SET text = :text, redacted = :redacted, running_hash = :running_hash
                WHERE object = :object AND position = :position AND from_tx = :from_tx";
     let position = write::position(position)?;
-    let changed = connection.run(
-        sql,
-        named_params! {
-            ":text": write::stored(packer, &item.text)?,
-            ":redacted": item.redacted.as_ref().map(hash_value),
-            ":running_hash": hash_value(&item.running_hash),
-            ":object": object.row,
-            ":position": position,
-            ":from_tx": from.0,
-        },
-    )?;
+    let parameters = named_params! {
+        ":text": write::stored(packer, &item.text)?,
+        ":redacted": item.redacted.as_ref().map(hash_value),
+        ":running_hash": hash_value(&item.running_hash),
+        ":object": object.row,
+        ":position": position,
+        ":from_tx": from.0,
+    };
+    let changed = connection.run(sql, parameters)?;
     let place = ItemPlace { object: object.row, kind: object.kind, position, from_tx: from.0 };
     Terms::renew_item(connection, &place, &item.text)?;
     Relations::renew_item(connection, &place, &item.text)?;

@@ -226,7 +226,7 @@ CREATE INDEX search_row_latest ON search_row (object, part) WHERE latest = 1;
 /// `NEWER_SCHEMA`; `STORE_UNAVAILABLE` for another program's database.
 pub(super) fn check(connection: &Connection, path: &Path) -> Step<()> {
     // One snapshot: another process may be making the tables.
-    let snapshot = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
+    let snapshot = connection.unchecked_transaction()?;
     check_snapshot(&snapshot, path)
 }
 

@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use rusqlite::{Connection, ToSql, Transaction, TransactionBehavior, params_from_iter};
+use rusqlite::{Connection, ToSql, params_from_iter};
 
 use super::failure::Step;
 use super::search_index::{NICKNAME, Terms, VERSION};
@@ -102,7 +102,7 @@ fn find(
     filter: &SearchFilter,
     limit: usize,
 ) -> Step<FoundRows> {
-    let snapshot = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
+    let snapshot = connection.unchecked_transaction()?;
     let rows = search_index::rows(&snapshot)?;
     let excluded = expression.excluded.iter().flat_map(|unit| &unit.phrases);
     let search = Search {

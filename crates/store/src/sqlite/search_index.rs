@@ -7,7 +7,7 @@ use rusqlite::{Connection, ToSql, named_params};
 
 use super::SqliteBackend;
 use super::derived::{self, Entry, ItemPlace, renew_versions};
-use super::failure::{self, Step};
+use super::failure::Step;
 use super::notes;
 use super::statements::Statements;
 use crate::search::{Columns, Searched, session_of};
@@ -153,11 +153,7 @@ impl SqliteBackend {
     /// Puts the outputs of all tool calls into the index, or takes them out, in turns with other
     /// writers, and so from now on. Broken off, doing it again completes it.
     pub fn search_outputs(&self, searched: bool) -> Result<()> {
-        let note = |which| {
-            self.write(|connection| {
-                failure::while_busy(|| notes::set_searched_outputs(connection, which))
-            })
-        };
+        let note = |which| self.write(|connection| notes::set_searched_outputs(connection, which));
         note(if searched { SearchedOutputs::Some } else { SearchedOutputs::None })?;
         let_merge(self, false)?;
         let mut after = 0;
@@ -169,13 +165,8 @@ impl SqliteBackend {
             })?;
             let Some((last, _)) = calls.last() else { break };
             after = *last;
-            self.in_turns(0, calls.len(), |transaction, mut next, turn| {
-                while next < calls.len() && !turn.is_over() {
-                    let (object, forgotten) = calls[next];
-                    renew_versions::<Terms>(transaction, &self.store_id, object, forgotten)?;
-                    next += 1;
-                }
-                Ok(next)
+            self.each_in_turns(&calls, |transaction, (object, forgotten)| {
+                renew_versions::<Terms>(transaction, &self.store_id, *object, *forgotten)
             })?;
         }
         if searched { note(SearchedOutputs::All) } else { Ok(()) }
@@ -201,7 +192,7 @@ pub(super) fn let_merge(store: &SqliteBackend, lets: bool) -> Result<()> {
         }
         Ok(())
     };
-    store.write(|connection| failure::while_busy(|| set(connection)))
+    store.write(set)
 }
 
 /// Merges the whole index into one segment, which drops the terms of removed rows. Where most were
@@ -262,13 +253,11 @@ fn add(
 ) -> Step<()> {
     let sql = "INSERT INTO search_row (object, tx_id, part, latest, session, digest)
                VALUES (:object, :tx_id, :part, 1, :session, :digest)";
-    transaction.run(
-        sql,
-        named_params! {
-            ":object": object, ":tx_id": tx_id, ":part": part, ":session": session,
-            ":digest": digest,
-        },
-    )?;
+    let parameters = named_params! {
+        ":object": object, ":tx_id": tx_id, ":part": part, ":session": session,
+        ":digest": digest,
+    };
+    transaction.run(sql, parameters)?;
     add_terms(transaction, transaction.last_insert_rowid(), columns)?;
     count(transaction, 1)
 }

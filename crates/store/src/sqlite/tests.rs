@@ -117,9 +117,9 @@ fn upkeep_stops_while_a_reader_keeps_the_log() {
     let path = folder.path().join("store.sqlite");
     let backend = SqliteBackend::open(&path).unwrap();
     backend.write(|connection| connection.run("CREATE TABLE many (text)", [])).unwrap();
-    let log = || std::fs::metadata(aside::with_suffix(&path, "-wal")).unwrap().len();
+    let log = || std::fs::metadata(files::with_end(&path, "-wal")).unwrap().len();
     let write = || {
-        backend.in_turns(0, 100, |transaction, next, _| {
+        backend.in_turns(100, |transaction, next, _| {
             transaction.run("INSERT INTO many VALUES (zeroblob(1 << 18))", [])?;
             Ok(next + 1)
         })

@@ -8,7 +8,8 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::SqliteBackend;
 use super::collect::{LOG_REST, log_bytes, move_log};
-use super::failure::{self, Step};
+use super::failure::Step;
+use base::clock::instant;
 use base::error::{Error, Result};
 
 /// How long a turn goes on with its work. Writing it to disk comes on top, so that other writers
@@ -36,20 +37,35 @@ impl Turn {
 }
 
 impl SqliteBackend {
-    /// Does work from place `next` to `end`. `act` does as much as fits into a turn, in one
+    /// Does work on items one after another, as many of them in a turn as fit into it.
+    pub(super) fn each_in_turns<I>(
+        &self,
+        items: &[I],
+        mut act: impl FnMut(&Transaction<'_>, &I) -> Step<()>,
+    ) -> Result<()> {
+        self.in_turns(items.len(), |transaction, mut next, turn| {
+            while next < items.len() && !turn.is_over() {
+                act(transaction, &items[next])?;
+                next += 1;
+            }
+            Ok(next)
+        })
+    }
+
+    /// Does work from its first place to `end`. `act` does as much as fits into a turn, in one
     /// transaction, and returns the place that it reached.
     pub(super) fn in_turns(
         &self,
-        mut next: usize,
         end: usize,
         mut act: impl FnMut(&Transaction<'_>, usize, &Turn) -> Step<usize>,
     ) -> Result<()> {
+        let mut next = 0;
         while next < end {
             next = self.turn(|connection, turn| {
                 let transaction =
                     connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
                 // Waiting for others is no work.
-                *turn = Turn(now());
+                *turn = Turn(instant());
                 let reached = act(&transaction, next, turn)?;
                 transaction.commit()?;
                 Ok(reached)
@@ -63,8 +79,8 @@ impl SqliteBackend {
         &self,
         mut step: impl FnMut(&mut Connection, &mut Turn) -> Step<T>,
     ) -> Result<T> {
-        let mut turn = Turn(now());
-        let done = self.write(|connection| failure::while_busy(|| step(connection, &mut turn)))?;
+        let mut turn = Turn(instant());
+        let done = self.write(|connection| step(connection, &mut turn))?;
         thread::sleep(turn.0.elapsed().min(LONGEST_REST));
         self.wait_for_log()?;
         Ok(done)
@@ -73,7 +89,7 @@ impl SqliteBackend {
     /// # Errors
     /// `NO_ANSWER` if somebody keeps the log from starting over.
     fn wait_for_log(&self) -> Result<()> {
-        let start = now();
+        let start = instant();
         // What is moved whole starts over with the next turn.
         while log_bytes(&self.path) > LONGEST_LOG && !move_log(self, "PASSIVE")? {
             if start.elapsed() > LOG_PATIENCE {
@@ -84,9 +100,4 @@ impl SqliteBackend {
         }
         Ok(())
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "sharing time with others is no decision")]
-fn now() -> Instant {
-    Instant::now()
 }

@@ -192,15 +192,13 @@ impl Writer<'_> {
     fn add_object(&self, envelope: &Envelope) -> Step<ObjectRow> {
         let sql = "INSERT INTO object (id, type, source, identity_hash)
                    VALUES (:id, :type, :source, :identity_hash)";
-        self.transaction.run(
-            sql,
-            named_params! {
-                ":id": envelope.id.as_str(),
-                ":type": envelope.kind.as_str(),
-                ":source": envelope.source.as_ref().map(json).transpose()?,
-                ":identity_hash": hash_value(&envelope.identity_hash),
-            },
-        )?;
+        let parameters = named_params! {
+            ":id": envelope.id.as_str(),
+            ":type": envelope.kind.as_str(),
+            ":source": envelope.source.as_ref().map(json).transpose()?,
+            ":identity_hash": hash_value(&envelope.identity_hash),
+        };
+        self.transaction.run(sql, parameters)?;
         Ok(self.transaction.last_insert_rowid())
     }
 
@@ -235,24 +233,22 @@ impl Writer<'_> {
              VALUES (:object, :tx_id, :source_hash, :content_hash, :content, :item_count,
              :items_hash, :fields, :origin_store, :origin_tx, :origin_time, :additional, :redacted)";
         let origin = put.origin.as_ref();
-        self.transaction.run(
-            sql,
-            named_params! {
-                ":object": object,
-                ":tx_id": self.tx_id.0,
-                ":source_hash": put.source_hash.as_ref().map(hash_value),
-                ":content_hash": hash_value(&put.content_hash),
-                ":content": put.content.as_ref().map(|(hash, _)| hash_value(hash)),
-                ":item_count": position(item_count)?,
-                ":items_hash": items_hash,
-                ":fields": rows::stored_fields(json(&put.fields)?, self.packer)?,
-                ":origin_store": origin.map(|origin| &origin.store_id),
-                ":origin_tx": origin.map(|origin| origin.tx_id.0),
-                ":origin_time": self.origin_time(object, origin)?,
-                ":additional": additional(&put.additional)?,
-                ":redacted": put.redacted.as_ref().map(json).transpose()?,
-            },
-        )?;
+        let parameters = named_params! {
+            ":object": object,
+            ":tx_id": self.tx_id.0,
+            ":source_hash": put.source_hash.as_ref().map(hash_value),
+            ":content_hash": hash_value(&put.content_hash),
+            ":content": put.content.as_ref().map(|(hash, _)| hash_value(hash)),
+            ":item_count": position(item_count)?,
+            ":items_hash": items_hash,
+            ":fields": rows::stored_fields(json(&put.fields)?, self.packer)?,
+            ":origin_store": origin.map(|origin| &origin.store_id),
+            ":origin_tx": origin.map(|origin| origin.tx_id.0),
+            ":origin_time": self.origin_time(object, origin)?,
+            ":additional": additional(&put.additional)?,
+            ":redacted": put.redacted.as_ref().map(json).transpose()?,
+        };
+        self.transaction.run(sql, parameters)?;
         Ok(())
     }
 
@@ -282,12 +278,10 @@ impl Writer<'_> {
         if splice.keep < count {
             let sql = "UPDATE item SET until_tx = :tx_id
                        WHERE object = :object AND position >= :keep AND until_tx IS NULL";
-            self.transaction.run(
-                sql,
-                named_params! {
-                    ":tx_id": self.tx_id.0, ":object": object, ":keep": position(splice.keep)?,
-                },
-            )?;
+            let parameters = named_params! {
+                ":tx_id": self.tx_id.0, ":object": object, ":keep": position(splice.keep)?,
+            };
+            self.transaction.run(sql, parameters)?;
         }
         let sql = "INSERT INTO item (object, position, from_tx, running_hash, text, redacted)
                    VALUES (:object, :position, :from_tx, :running_hash, :text, :redacted)";
@@ -301,17 +295,15 @@ impl Writer<'_> {
             let continues =
                 before.is_some_and(|mut hash| hash.push(&item.text) == item.running_hash);
             let kept = !continues || number + 1 == splice.add.len();
-            self.transaction.run(
-                sql,
-                named_params! {
-                    ":object": object,
-                    ":position": position(splice.keep + number as u64)?,
-                    ":from_tx": self.tx_id.0,
-                    ":running_hash": kept.then(|| hash_value(&item.running_hash)),
-                    ":text": packed.as_ref().or_else(|| self.texts.items.get(&(id, number))),
-                    ":redacted": item.redacted.as_ref().map(hash_value),
-                },
-            )?;
+            let parameters = named_params! {
+                ":object": object,
+                ":position": position(splice.keep + number as u64)?,
+                ":from_tx": self.tx_id.0,
+                ":running_hash": kept.then(|| hash_value(&item.running_hash)),
+                ":text": packed.as_ref().or_else(|| self.texts.items.get(&(id, number))),
+                ":redacted": item.redacted.as_ref().map(hash_value),
+            };
+            self.transaction.run(sql, parameters)?;
             before = Some(RunningHash::from_stored(item.running_hash.clone()));
         }
         let count = splice.keep + splice.add.len() as u64;
@@ -357,10 +349,9 @@ impl Writer<'_> {
                 let found = self.latest(id)?;
                 let found = found.ok_or_else(|| rules::nickname_without_object(nickname, id))?;
                 let sql = "INSERT INTO nickname (nickname, object) VALUES (:nickname, :object)";
-                self.transaction.run(
-                    sql,
-                    named_params! { ":nickname": nickname.as_str(), ":object": found.object },
-                )?;
+                let parameters =
+                    named_params! { ":nickname": nickname.as_str(), ":object": found.object };
+                self.transaction.run(sql, parameters)?;
             }
             (Some(_), None) => {
                 let sql = "DELETE FROM nickname WHERE nickname = ?1";

@@ -72,12 +72,8 @@ fn compare(
     progress: OnProgress<'_>,
 ) -> Result<()> {
     for kind in ObjectType::ALL {
-        let mut after: Option<ObjectId> = None;
-        loop {
-            let page = from.list(kind, after.as_ref(), VERSIONS_AT_ONCE)?;
-            let Some(last) = page.last() else { break };
-            after = Some(last.envelope.id.clone());
-            for latest in page {
+        for page in from.pages(kind, VERSIONS_AT_ONCE) {
+            for latest in page? {
                 compare_object(from, to, until, &latest.envelope.id, migrated)?;
             }
             let (done, stage) = (migrated.verified, Stage::Checking);

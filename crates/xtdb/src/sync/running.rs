@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Sharing;
+use base::clock::instant;
 use base::error::{Error, Result};
 use base::lock;
 use base::object::TxId;
@@ -37,8 +38,8 @@ const GRACE: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct Running {
     sharing: Arc<Sharing>,
-    stop: Mutex<Option<Sender<()>>>,
-    ended: Mutex<Option<mpsc::Receiver<()>>>,
+    /// Stops the thread when it is dropped, and is disconnected once that has ended.
+    thread: Mutex<Option<(Sender<()>, mpsc::Receiver<()>)>>,
 }
 
 impl Sharing {
@@ -58,7 +59,7 @@ impl Sharing {
             })
             .map_err(|error| Error::internal(format!("no thread for sharing: {error}")))?;
         let sharing = Arc::clone(self);
-        Ok(Running { sharing, stop: Mutex::new(Some(stop)), ended: Mutex::new(Some(ended)) })
+        Ok(Running { sharing, thread: Mutex::new(Some((stop, ended))) })
     }
 }
 
@@ -78,8 +79,8 @@ impl Running {
 
     /// Versions that do not arrive in time are sent next time.
     fn end(&self, limit: Duration) {
-        drop(lock(&self.stop).take());
-        if let Some(ended) = lock(&self.ended).take() {
+        if let Some((stop, ended)) = lock(&self.thread).take() {
+            drop(stop);
             let _timed_out = ended.recv_timeout(limit);
         }
     }
@@ -184,14 +185,13 @@ impl Sharing {
     ///
     /// # Errors
     /// As [`Self::push`], except that a server that does not answer is asked again.
-    #[expect(clippy::disallowed_methods, reason = "it says how long to try")]
     pub fn finish(&self, limit: Duration) -> Result<()> {
         let mut only = Lock::beside(self.local.path(), "-sending");
         if !only.take() {
             return Ok(());
         }
         let mut work = Work::new(self);
-        let began = Instant::now();
+        let began = instant();
         while self.status()?.outbox > 0 && began.elapsed() < limit {
             if work.lock.take() {
                 match self.push(&mut |_| Ok(())) {
