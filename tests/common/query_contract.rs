@@ -435,7 +435,7 @@ proptest! {
             let backend = &**backend;
             for query in &queries {
                 let expected = query_model::answer(backend, query);
-                assert_eq!(backend.query(query).unwrap(), expected, "{query}");
+                assert_eq!(backend.query(query).unwrap(), expected, "{query:?}");
                 for field in query.fields() {
                     let expected = query_model::has_field(backend, field);
                     assert_eq!(backend.has_field(field).unwrap(), expected, "{field}");

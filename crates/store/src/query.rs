@@ -32,10 +32,8 @@ mod fit;
 mod glob;
 mod parse;
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
-use serde_json::{Number, Value};
+use serde_json::Number;
 
 pub use self::choose::QueryCandidate;
 pub use self::field::{FieldPaths, QueryField, QueryRoot, unknown};
@@ -285,80 +283,6 @@ impl Condition {
             }
             Self::Not(inner) => inner.fields(fields),
             Self::Test(path, _) => fields.push(path),
-        }
-    }
-
-    /// The text form inside another condition.
-    fn inner(&self) -> String {
-        match self {
-            Self::Test(..) => self.to_string(),
-            _ => format!("({self})"),
-        }
-    }
-}
-
-/// The text form; parses back to the same query.
-impl fmt::Display for Query {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut parts: Vec<String> = self.condition.iter().map(ToString::to_string).collect();
-        if !self.order.is_empty() {
-            let order = |order: &Order| {
-                format!("{}{}", order.field, if order.descending { " desc" } else { "" })
-            };
-            let orders: Vec<_> = self.order.iter().map(order).collect();
-            parts.push(format!("order by {}", orders.join(", ")));
-        }
-        parts.extend(self.limit.map(|limit| format!("limit {limit}")));
-        if self.offset > 0 {
-            parts.push(format!("offset {}", self.offset));
-        }
-        formatter.write_str(&parts.join(" "))
-    }
-}
-
-impl fmt::Display for Condition {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let joined = |conditions: &[Self], word: &str| {
-            conditions.iter().map(Self::inner).collect::<Vec<_>>().join(word)
-        };
-        match self {
-            Self::All(all) => formatter.write_str(&joined(all, " and ")),
-            Self::Any(any) => formatter.write_str(&joined(any, " or ")),
-            Self::Not(inner) => match &**inner {
-                Self::Test(path, Test::Exists) => write!(formatter, "{path} missing"),
-                inner => write!(formatter, "not {}", inner.inner()),
-            },
-            Self::Test(path, test) => write!(formatter, "{path} {test}"),
-        }
-    }
-}
-
-impl fmt::Display for Test {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Compare(comparison, literal) => {
-                write!(formatter, "{} {literal}", <&str>::from(comparison))
-            }
-            Self::Contains(literal) => write!(formatter, "contains {literal}"),
-            Self::StartsWith(text) => write!(formatter, "starts_with {}", Value::from(&**text)),
-            Self::Glob(pattern) => write!(formatter, "~ {}", Value::from(pattern.as_str())),
-            Self::In(literals) => {
-                let shown: Vec<_> = literals.iter().map(ToString::to_string).collect();
-                write!(formatter, "in ({})", shown.join(", "))
-            }
-            Self::Exists => formatter.write_str("exists"),
-        }
-    }
-}
-
-impl fmt::Display for Literal {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Null => formatter.write_str("null"),
-            Self::Bool(value) => write!(formatter, "{value}"),
-            Self::Number(value) => write!(formatter, "{value}"),
-            Self::Text(text) => write!(formatter, "{}", Value::from(&**text)),
-            Self::Time(_, text) => formatter.write_str(text),
         }
     }
 }

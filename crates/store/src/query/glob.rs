@@ -37,11 +37,6 @@ impl Glob {
         Ok(Self { pattern, regex })
     }
 
-    /// The pattern as it was written.
-    pub fn as_str(&self) -> &str {
-        &self.pattern
-    }
-
     /// Whether the whole text matches.
     pub fn fits(&self, text: &str) -> bool {
         self.regex.is_match(text)
