@@ -33,28 +33,19 @@ const PAGE: usize = 200;
 /// # Errors
 /// `CLOSED`; `UNSUPPORTED` for a shared store. Unreadable data is a finding, not an error.
 pub fn check(store: &Store) -> Result<Report> {
-    examined(store, TxId(0), &mut |_| Ok(()))
+    check_open(store, true, &mut |_| Ok(()))
 }
 
-/// As [`check`], but of what was written last alone, in a store of more than [`NEWEST_VERSIONS`]:
-/// takes the same time however much has piled up.
+/// As [`check`], or, unless `deep`, of what was written last alone, in a store of more than
+/// [`NEWEST_VERSIONS`]: takes the same time however much has piled up.
 ///
 /// # Errors
 /// As [`check`].
-pub fn check_newest(store: &Store) -> Result<Report> {
-    let since = before_newest(store)?;
-    examined(store, since, &mut |_| Ok(()))
-}
-
-fn before_newest(store: &Store) -> Result<TxId> {
+pub fn check_open(store: &Store, deep: bool, progress: OnProgress<'_>) -> Result<Report> {
     let upkeep = store.upkeep("`doctor`")?;
     // A store in which that cannot be read is looked at as a whole.
-    let since = upkeep.before_newest(NEWEST_VERSIONS).unwrap_or_default();
-    Ok(since.unwrap_or(TxId(0)))
-}
-
-fn examined(store: &Store, since: TxId, progress: OnProgress<'_>) -> Result<Report> {
-    let upkeep = store.upkeep("`doctor`")?;
+    let newest = || upkeep.before_newest(NEWEST_VERSIONS).unwrap_or_default();
+    let since = if deep { None } else { newest() }.unwrap_or(TxId(0));
     let mut report = Report::new(store.path());
     report.store_id = Some(store.id().to_owned());
     let mut examination = Examination {
@@ -128,8 +119,7 @@ pub(crate) fn checked(
         }
         Err(error) => return Err(error),
     };
-    let since = if deep { TxId(0) } else { before_newest(&store)? };
-    let report = examined(&store, since, progress)?;
+    let report = check_open(&store, deep, progress)?;
     store.close()?;
     Ok(report)
 }
