@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -187,41 +187,39 @@ impl Extent {
 
 /// Lines in an unnamed temporary file, which is deleted when this is dropped.
 pub(super) struct Spool {
-    file: File,
+    file: BufWriter<File>,
+    /// Offset of its end.
     written: u64,
-    waiting: Vec<u8>,
+    /// Whether the file stands there, and not where something was read.
+    is_at_end: bool,
 }
 
 impl Spool {
     pub(super) fn new() -> Result<Self> {
         let file = tempfile::tempfile().map_err(|error| temporary("create", error))?;
-        Ok(Self { file, written: 0, waiting: Vec::new() })
+        let file = BufWriter::with_capacity(SPOOL_BUFFER_BYTES, file);
+        Ok(Self { file, written: 0, is_at_end: true })
     }
 
     /// Adds a line.
     pub(super) fn push(&mut self, line: &str) -> Result<Extent> {
-        let extent = Extent { offset: self.written + self.waiting.len() as u64, bytes: line.len() };
-        if line.len() >= SPOOL_BUFFER_BYTES {
-            // Not copied: it may be a large part of the archive.
-            self.flush()?;
-            self.write(line.as_bytes())?;
-        } else {
-            self.waiting.extend_from_slice(line.as_bytes());
+        let fail = |error| temporary("write", error);
+        if !self.is_at_end {
+            self.file.seek(SeekFrom::Start(self.written)).map_err(fail)?;
+            self.is_at_end = true;
         }
-        self.waiting.push(b'\n');
-        if self.waiting.len() >= SPOOL_BUFFER_BYTES {
-            self.flush()?;
-        }
+        let extent = Extent { offset: self.written, bytes: line.len() };
+        self.file.write_all(line.as_bytes()).map_err(fail)?;
+        self.file.write_all(b"\n").map_err(fail)?;
+        self.written = extent.end() + 1;
         Ok(extent)
     }
 
     /// Reads a line.
     pub(super) fn read(&mut self, extent: Extent) -> Result<String> {
-        self.flush()?;
-        let fail = |error| temporary("read", error);
-        self.file.seek(SeekFrom::Start(extent.offset)).map_err(fail)?;
         let mut bytes = vec![0; extent.bytes];
-        self.file.read_exact(&mut bytes).map_err(fail)?;
+        let read = self.at(extent.offset)?.read_exact(&mut bytes);
+        read.map_err(|error| temporary("read", error))?;
         String::from_utf8(bytes).map_err(|error| Error::internal(error.to_string()))
     }
 
@@ -230,29 +228,17 @@ impl Spool {
         &mut self,
         offset: u64,
     ) -> Result<impl Iterator<Item = Result<String>>> {
-        self.flush()?;
-        let fail = |error| temporary("read", error);
-        self.file.seek(SeekFrom::Start(offset)).map_err(fail)?;
-        Ok(BufReader::new(&self.file).lines().map(move |line| line.map_err(fail)))
+        let lines = BufReader::new(self.at(offset)?).lines();
+        Ok(lines.map(|line| line.map_err(|error| temporary("read", error))))
     }
 
-    fn flush(&mut self) -> Result<()> {
-        if self.waiting.is_empty() {
-            return Ok(());
-        }
-        let waiting = std::mem::take(&mut self.waiting);
-        self.write(&waiting)?;
-        self.waiting = waiting;
-        self.waiting.clear();
-        Ok(())
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        let fail = |error| temporary("write", error);
-        self.file.seek(SeekFrom::Start(self.written)).map_err(fail)?;
-        self.file.write_all(bytes).map_err(fail)?;
-        self.written += bytes.len() as u64;
-        Ok(())
+    /// The file, to be read from a place on.
+    fn at(&mut self, offset: u64) -> Result<&mut File> {
+        self.file.flush().map_err(|error| temporary("write", error))?;
+        self.is_at_end = false;
+        let file = self.file.get_mut();
+        file.seek(SeekFrom::Start(offset)).map_err(|error| temporary("read", error))?;
+        Ok(file)
     }
 }
 
