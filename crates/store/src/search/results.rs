@@ -1,5 +1,6 @@
 //! Searches a store: updates the index, queries it, and quotes the matching lines.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::time::Duration;
@@ -107,14 +108,9 @@ impl Store {
         }
         let expression = Expression::parse(&query.text)?;
         let index = self.upkeep("full-text search")?;
-        let (unindexed, unwritten) = match index.index_texts(query.patience) {
-            Ok(true) => (0, None),
-            Ok(false) => (index.unindexed_texts()?, None),
-            Err(error) if is_about_writing(&error) => {
-                (index.unindexed_texts()?, Some(error.code()))
-            }
-            Err(error) => return Err(error),
-        };
+        let lacking = lacking(index, query.patience)?;
+        let unindexed = if lacking.is_some() { index.unindexed_texts()? } else { 0 };
+        let unwritten = lacking.filter(is_about_writing).map(|error| error.code());
         let (found, segments) = self.find_rows(index, &expression, query)?;
         let mut hits = Vec::with_capacity(found.best.len());
         for (row, segment) in found.best.into_iter().zip(segments) {
@@ -135,12 +131,7 @@ impl Store {
     ) -> Result<(FoundRows, Option<Error>)> {
         let index = self.upkeep("full-text search")?;
         let patience = self.keeps_indexes().then_some(PATIENCE);
-        let lacking = match index.index_texts(patience) {
-            Ok(true) => None,
-            Ok(false) => Some(Error::NotIndexed { versions: index.unindexed_texts()? }),
-            Err(error) if is_about_writing(&error) => Some(error),
-            Err(error) => return Err(error),
-        };
+        let lacking = lacking(index, patience)?;
         Ok((index.find_rows(expression, filter, limit)?, lacking))
     }
 
@@ -211,18 +202,12 @@ impl Store {
             read => read?,
         };
         let quotes = searched.all().map(|text| (&text.place, snippet(&text.text, expression)));
-        let count = |lines: &[SnippetLine]| {
-            lines.iter().map(|line| line.units).fold(0_u64, |all, units| all | units).count_ones()
-        };
+        let quotes = quotes.filter(|(_, lines)| !lines.is_empty());
         // The text that matches most of the search; the first of equals.
-        let mut best: Option<(&String, Vec<SnippetLine>)> = None;
-        for (place, lines) in quotes {
-            if !lines.is_empty()
-                && best.as_ref().is_none_or(|(_, best)| count(&lines) > count(best))
-            {
-                best = Some((place, lines));
-            }
-        }
+        let best = quotes.min_by_key(|(_, lines)| {
+            let units = lines.iter().fold(0_u64, |all, line| all | line.units);
+            Reverse(units.count_ones())
+        });
         let (place, lines) = best.map(|(place, lines)| (place.clone(), lines)).unwrap_or_default();
         let FoundText { id, kind, tx_id, part, is_latest, score } = found;
         let segment = None;
@@ -300,6 +285,16 @@ impl Segments {
             }
         }
         Ok(None)
+    }
+}
+
+/// Brings the index up to date for as long as the caller has patience; returns why it lacks something.
+fn lacking(index: &SqliteBackend, patience: Option<Duration>) -> Result<Option<Error>> {
+    match index.index_texts(patience) {
+        Ok(true) => Ok(None),
+        Ok(false) => Ok(Some(Error::NotIndexed { versions: index.unindexed_texts()? })),
+        Err(error) if is_about_writing(&error) => Ok(Some(error)),
+        Err(error) => Err(error),
     }
 }
 
