@@ -171,8 +171,14 @@ fn check_fields(put: &Put) -> Result<()> {
     Ok(())
 }
 
-/// Whether a value has at most this many levels.
-fn has_levels(value: &Value, levels: usize) -> bool {
+/// A text as it stands between the quotes of a JSON string.
+pub(super) fn escaped(text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+/// Whether a value has at most this many levels; a text or a number has none.
+pub fn has_levels(value: &Value, levels: usize) -> bool {
     match value {
         Value::Array(elements) => {
             levels > 0 && elements.iter().all(|element| has_levels(element, levels - 1))

@@ -6,6 +6,7 @@ use std::ops::Range;
 use aho_corasick::{AhoCorasick, Input, MatchKind};
 use serde_json::{Map, Value};
 
+use crate::rules::escaped;
 use base::error::{Error, Result};
 use base::object::item::{holds_free_text, is_name};
 
@@ -89,7 +90,7 @@ impl Lines {
         for (number, line) in lines.iter().enumerate() {
             let mut form = line.clone();
             for _ in 0..=ESCAPES {
-                let escaped = escaped(&form)?;
+                let escaped = escaped(&form);
                 let is_plain = escaped == form;
                 forms.push((std::mem::replace(&mut form, escaped), number));
                 if is_plain {
@@ -319,12 +320,6 @@ fn rename_members(
     }
     *members = renamed;
     true
-}
-
-/// A text as it is written inside a JSON string.
-fn escaped(text: &str) -> Result<String> {
-    let quoted = serde_json::to_string(text).map_err(|error| Error::internal(error.to_string()))?;
-    Ok(quoted[1..quoted.len() - 1].to_owned())
 }
 
 /// Whether no letter or digit touches a place.

@@ -1,10 +1,11 @@
 //! The text form of queries, see [`Query::parse`]. Errors name the column and what was expected
 //! there.
 
-use serde_json::{Number, Value};
+use serde_json::Number;
 use strum::IntoEnumIterator;
 
 use super::{Comparison, Condition, Glob, Literal, MAX_DEPTH, Order, Query, Test};
+use crate::rules::escaped;
 use base::error::{Error, Result};
 use base::object::{FieldPath, Timestamp, is_reserved};
 
@@ -246,8 +247,7 @@ impl<'t> Parser<'t> {
                 }
                 // Allowed here, but JSON needs an escape.
                 c if c == '"' || c.is_control() => {
-                    let escaped = Value::from(c.to_string()).to_string();
-                    json.push_str(&escaped[1..escaped.len() - 1]);
+                    json.push_str(&escaped(c.encode_utf8(&mut [0; 4])));
                 }
                 c => json.push(c),
             }

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 
 use super::failure::{Failure, Step};
 use crate::RelationKind;
+use crate::rules::escaped;
 
 /// Stands for the relation's key, as JSON writes it.
 const KEY: u8 = 1;
@@ -36,7 +37,7 @@ pub(super) fn shortened(kind: RelationKind, key: &str, json: String) -> Step<Str
     if !matches!(kind, RelationKind::Dynamic | RelationKind::Static | RelationKind::Call) {
         return Ok(json);
     }
-    let key = escaped(key)?;
+    let key = escaped(key);
     let mut short = if key.is_empty() { json } else { json.replacen(&key, as_text(&KEY), 1) };
     for (byte, part) in numbered() {
         if short.contains(part) {
@@ -51,7 +52,7 @@ pub(super) fn whole<'a>(key: &str, stored: &'a str) -> Step<Cow<'a, str>> {
     if !stored.bytes().any(|byte| byte < b' ') {
         return Ok(Cow::Borrowed(stored));
     }
-    let key = escaped(key)?;
+    let key = escaped(key);
     let mut json = String::with_capacity(stored.len() + 160);
     for c in stored.chars() {
         match u8::try_from(c) {
@@ -77,12 +78,6 @@ fn as_text(byte: &u8) -> &str {
     std::str::from_utf8(std::slice::from_ref(byte)).unwrap_or_default()
 }
 
-/// A text as it stands between quotes in JSON.
-fn escaped(text: &str) -> Step<String> {
-    let json = serde_json::to_string(text).map_err(Failure::damaged)?;
-    Ok(json[1..json.len() - 1].to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -96,7 +91,7 @@ mod tests {
         fn it_reads_back_whole(key in ".{0,12}", rest in prop::collection::vec(
             prop_oneof![prop::sample::select(PARTS.to_vec()).prop_map(str::to_owned), "[ -~é]{0,9}"], 0..9,
         )) {
-            let json = format!("{}{}", rest.concat(), escaped(&key).unwrap());
+            let json = format!("{}{}", rest.concat(), escaped(&key));
             let short = shortened(RelationKind::Call, &key, json.clone()).unwrap();
             prop_assert_eq!(whole(&key, &short).unwrap(), json);
         }

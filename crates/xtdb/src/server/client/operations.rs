@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{Document, TxOp};
 use base::error::{Error, Result};
+use store::rules;
 
 /// Deepest nesting of a document, itself included. A node crashes at about 400, again after each
 /// restart; JSON readers accept 128 levels in an answer, which has lists around the document.
@@ -74,23 +75,10 @@ fn check(document: &Document) -> Result<()> {
             "has a document with the key `{key}`, which means something to XTDB"
         )));
     }
-    if document.values().any(|value| is_deeper(value, MAX_DEPTH - 1)) {
+    if !document.values().all(|value| rules::has_levels(value, MAX_DEPTH - 1)) {
         return Err(wrong(&format!("has a document nested deeper than {MAX_DEPTH} levels")));
     }
     Ok(())
-}
-
-/// Whether a value has more levels than `most`; a text or a number has none.
-fn is_deeper(value: &Value, most: usize) -> bool {
-    match value {
-        Value::Array(members) => {
-            most == 0 || members.iter().any(|member| is_deeper(member, most - 1))
-        }
-        Value::Object(entries) => {
-            most == 0 || entries.values().any(|value| is_deeper(value, most - 1))
-        }
-        _ => false,
-    }
 }
 
 fn wrong(problem: &str) -> Error {
