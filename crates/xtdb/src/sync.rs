@@ -6,7 +6,6 @@
 //!   looks like a secret.
 //! - `pull` takes what others have: their files, and requested sessions.
 //! - `lost` is what follows when the shared store no longer has what it acknowledged.
-//! - `passing` is the part that both share.
 //! - `forgotten` carries over what a person chose to forget, both ways.
 //! - `machines` is who shares, and who wrote what.
 //! - `running` is the thread that does this while a session runs, in one process at a time.
@@ -19,7 +18,6 @@ mod forgotten;
 mod lost;
 mod machines;
 mod migrate;
-mod passing;
 mod pull;
 mod push;
 mod running;
@@ -41,13 +39,14 @@ pub use self::running::Running;
 pub use self::state::sent_until;
 use self::state::{Last, State};
 use config::{Exclude, Settings, XtdbOptions};
-use store::{IsExcluded, Store, Version};
+use store::archive::Taking;
+use store::{ImportOptions, Imported, IsExcluded, Store, Version};
 
 use super::XtdbBackend;
 use super::server::{Machine, PATIENCE};
 use base::error::{Error, Result};
 use base::lock;
-use base::object::{ObjectType, Timestamp, TxId};
+use base::object::{ObjectId, ObjectType, Timestamp, TxId};
 
 /// Versions read at once from a log.
 const VERSIONS_AT_ONCE: usize = 256;
@@ -338,5 +337,58 @@ mod tests {
             assert!(!kept(path), "{path}");
         }
         assert!(!sharing.sessions);
+    }
+}
+
+/// The outcome for a page of versions.
+#[derive(Default)]
+struct Passed {
+    imported: Vec<Imported>,
+    /// Objects with a damaged version, each with the error.
+    damaged: Vec<(ObjectId, Error)>,
+}
+
+/// A direction.
+#[derive(Clone, Copy)]
+struct Way<'a> {
+    from: &'a Store,
+    to: &'a Store,
+    /// Whether to replace text that looks like a secret, everywhere except in files.
+    redact: bool,
+}
+
+impl Sharing {
+    /// Passes versions together; if one of them is damaged, one by one, so that the others get
+    /// through.
+    fn pass_page(&self, way: Way<'_>, versions: Vec<Version>) -> Result<Passed> {
+        let mut passed = Passed::default();
+        if versions.is_empty() {
+            return Ok(passed);
+        }
+        match self.pass(way, versions.clone()) {
+            Ok(imported) => passed.imported.push(imported),
+            Err(error) if error.is_damage() => {
+                for version in versions {
+                    let id = version.envelope.id.clone();
+                    match self.pass(way, vec![version]) {
+                        Ok(imported) => passed.imported.push(imported),
+                        Err(error) if error.is_damage() => passed.damaged.push((id, error)),
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(passed)
+    }
+
+    /// Passes versions together.
+    fn pass(&self, way: Way<'_>, versions: Vec<Version>) -> Result<Imported> {
+        let options = ImportOptions {
+            is_excluded: self.options.is_excluded.clone(),
+            ..ImportOptions::default()
+        };
+        let taking = Taking { redact: way.redact, nicknames: &[], options: &options };
+        way.to.take(way.from, versions, taking, &mut |_| Ok(()))
     }
 }

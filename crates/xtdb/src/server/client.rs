@@ -127,7 +127,7 @@ impl Client {
     /// The committed transactions from `first` on, in order, at least those up to `last`. Waits
     /// until `last` is indexed.
     pub(crate) fn log_times(&self, first: i64, last: i64) -> Result<Vec<Tx>> {
-        let mut request = Request::get("tx-log", Notation::Edn).streamed();
+        let mut request = Request::get("tx-log", Notation::Edn);
         if first > 0 {
             request = request.with("after-tx-id", (first - 1).to_string());
         }
@@ -166,7 +166,7 @@ impl Client {
 
     /// An entity; `None` if there is none.
     pub(crate) fn entity(&self, id: &str, at: At, room: &Room) -> Result<Option<Document>> {
-        let request = Request::get("entity", Notation::Json).streamed().with("eid", id);
+        let request = Request::get("entity", Notation::Json).with("eid", id);
         self.ask_long(&self.as_of(request, at), room, answers::entity)
     }
 
@@ -240,7 +240,7 @@ impl Client {
             body.push(' ');
         }
         body.push_str("]}");
-        let mut request = Request::get("query", Notation::Json).streamed();
+        let mut request = Request::get("query", Notation::Json);
         request.body = Some((Notation::Edn, body.into_bytes()));
         self.ask_long(&self.as_of(request, at), room, answers::tuples)
     }
@@ -273,7 +273,7 @@ impl Client {
         read: fn(Long<'_>) -> Result<T, Failure>,
     ) -> Result<T> {
         let read = |reply: &Reply, body: &mut Body<'_>| read(Long { reply, body, room });
-        self.explained(request, self.http.ask(&*self.runtime()?, request, read))
+        self.explained(request, self.http.ask(&*self.runtime()?, request, true, read))
     }
 
     /// Explains a failed request.
@@ -299,7 +299,7 @@ impl Client {
         request: &Request,
         read: fn(&Reply) -> Result<T, Failure>,
     ) -> Result<T> {
-        self.http.ask(&*self.runtime()?, request, |reply, _| read(reply))
+        self.http.ask(&*self.runtime()?, request, false, |reply, _| read(reply))
     }
 
     fn as_of(&self, request: Request, at: At) -> Request {
@@ -344,7 +344,6 @@ impl Client {
 
 fn history_of(id: &str, from: Option<i64>, accept: Notation) -> Request {
     let request = Request::get("entity", accept)
-        .streamed()
         .with("eid", id)
         .with("history", "true")
         .with("sort-order", "asc")

@@ -2,6 +2,7 @@
 //! items, or write.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
 
@@ -123,40 +124,28 @@ impl XtdbBackend {
     }
 
     pub(super) fn has_value(&self, path: &FieldPath) -> Result<bool> {
-        let mut after = TxId(0);
-        loop {
-            let logged = self.logged(after, VERSIONS_AT_ONCE)?;
+        let asks_nickname = QueryField::of(path)?.root == QueryRoot::Nickname;
+        let mut has = false;
+        self.logged_in_parts(TxId(0), VERSIONS_AT_ONCE, &mut |logged| {
             for version in logged.versions {
-                let nicknames = match QueryField::of(path)?.root {
-                    QueryRoot::Nickname => self.nicknames_of(&version.envelope.id)?,
-                    _ => Vec::new(),
-                };
-                if (QueryCandidate { version, nicknames, is_forgotten: false }).has(path)? {
-                    return Ok(true);
+                let id = &version.envelope.id;
+                let nicknames = if asks_nickname { self.nicknames_of(id)? } else { Vec::new() };
+                has |= QueryCandidate { version, nicknames, is_forgotten: false }.has(path)?;
+                if has {
+                    return Ok(ControlFlow::Break(()));
                 }
             }
-            if logged.until == after {
-                return Ok(false);
-            }
-            after = logged.until;
-        }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(has)
     }
 
     pub(super) fn paths(&self) -> Result<Vec<FieldPath>> {
         let mut paths = FieldPaths::default();
-        let mut after = TxId(0);
-        loop {
-            let logged = self.logged(after, VERSIONS_AT_ONCE)?;
-            for version in &logged.versions {
-                if paths.add(&version.fields).is_break() {
-                    return Ok(paths.into_list());
-                }
-            }
-            if logged.until == after {
-                return Ok(paths.into_list());
-            }
-            after = logged.until;
-        }
+        self.logged_in_parts(TxId(0), VERSIONS_AT_ONCE, &mut |logged| {
+            Ok(logged.versions.iter().try_for_each(|version| paths.add(&version.fields)))
+        })?;
+        Ok(paths.into_list())
     }
 }
 

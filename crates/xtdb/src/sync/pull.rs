@@ -3,9 +3,8 @@
 
 use std::sync::atomic::Ordering;
 
-use super::passing::Way;
 use super::state::{Ahead, State};
-use super::{Connected, Sharing, VERSIONS_AT_ONCE};
+use super::{Connected, Sharing, VERSIONS_AT_ONCE, Way};
 use base::error::{Error, Result};
 use base::object::{AsOf, ObjectId, ObjectType, session_name};
 use store::archive::session_versions;

@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::passing::Way;
 use super::state::{Last, State};
-use super::{Connected, Sharing, VERSIONS_AT_ONCE};
+use super::{Connected, Sharing, VERSIONS_AT_ONCE, Way};
 use crate::server::mark;
 use base::error::Result;
 use base::object::{ObjectId, ObjectType, RedactionReason};

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::io::BufRead;
+use std::io::{self, BufRead, ErrorKind};
 
 use serde::Deserialize;
 use serde::de::{
@@ -342,7 +342,7 @@ impl Long<'_> {
         self.reply.expect(200)?;
         loop {
             let buffer = self.body.fill_buf();
-            let buffer = buffer.map_err(|error| misread(self.reply, &edn::Problem::Io(error)))?;
+            let buffer = buffer.map_err(|error| misread(self.reply, &error))?;
             match buffer.iter().position(|byte| !byte.is_ascii_whitespace()) {
                 Some(at) => return Ok(Some(buffer[at])),
                 None if buffer.is_empty() => return Ok(None),
@@ -382,18 +382,18 @@ fn notation(reply: &Reply) -> Read<Edn> {
     edn::read_all(&reply.body).map_err(|problem| misread(reply, &problem))
 }
 
-/// A notation problem as an error.
-pub(super) fn of_notation(url: &str, problem: &edn::Problem) -> Error {
-    let problem = match problem {
-        edn::Problem::CutOff => "is cut off".to_owned(),
-        edn::Problem::Io(error) => format!("cannot be read to its end ({error})"),
-        edn::Problem::Malformed { at, what } => format!("has {what} at byte {at}"),
+/// Why notation cannot be read.
+pub(super) fn of_notation(url: &str, error: &io::Error) -> Error {
+    let problem = match error.kind() {
+        ErrorKind::UnexpectedEof => "is cut off".to_owned(),
+        ErrorKind::InvalidData => format!("has {error}"),
+        _ => format!("cannot be read to its end ({error})"),
     };
     failure::unreadable(url, problem)
 }
 
-fn misread(reply: &Reply, problem: &edn::Problem) -> Failure {
-    Failure::sent(of_notation(&reply.url, problem), Again::AtOnce)
+fn misread(reply: &Reply, error: &io::Error) -> Failure {
+    Failure::sent(of_notation(&reply.url, error), Again::AtOnce)
 }
 
 /// Why JSON cannot be read.

@@ -64,19 +64,11 @@ pub(super) struct Request {
     pub(super) awaits: bool,
     /// Whether the server prepares a long answer completely before sending any of it.
     pub(super) is_long: bool,
-    /// Whether the answer may be long, and is read as a stream.
-    pub(super) is_streamed: bool,
 }
 
 impl Request {
     pub(super) fn get(path: &'static str, accept: Notation) -> Self {
         Self { path, accept, ..Self::default() }
-    }
-
-    /// Marks the answer as possibly long.
-    pub(super) fn streamed(mut self) -> Self {
-        self.is_streamed = true;
-        self
     }
 
     pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
@@ -92,7 +84,8 @@ pub(super) struct Http {
     options: ClientOptions,
     tls: rustls::ClientConfig,
     pub(super) permits: Semaphore,
-    log_permit: Semaphore,
+    /// For reading the log, which takes two connections of its own: one reader at a time.
+    pub(super) log_permit: Semaphore,
     pool: Mutex<Arc<Client>>,
 }
 
@@ -131,17 +124,19 @@ impl Http {
     /// requests that change nothing at the server.
     ///
     /// `read` gets the answer whatever its status: with its text, or, if it is the expected kind
-    /// and may be long, with a body to read.
+    /// and `may_be_long`, with a body to read.
     pub(super) fn ask<T>(
         &self,
         runtime: &Runtime,
         request: &Request,
+        may_be_long: bool,
         read: impl Fn(&Reply, &mut Body<'_>) -> Result<T, Failure>,
     ) -> Result<T> {
         let start = Instant::now();
         let may =
             |_: &Failure| !self.limits.is_over() && start.elapsed() <= self.head_limit(request);
-        let asked = self.repeated(runtime, may, |_| self.answered(runtime, request, &read));
+        let once = |_: &mut u32| self.answered(runtime, request, may_be_long, &read);
+        let asked = self.repeated(runtime, may, once);
         asked.map_err(|failure| failure.error)
     }
 
@@ -182,6 +177,7 @@ impl Http {
         &self,
         runtime: &Runtime,
         request: &Request,
+        may_be_long: bool,
         read: impl Fn(&Reply, &mut Body<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let _permit = runtime.wait(self.permit(&self.permits, self.head_limit(request)))?;
@@ -190,7 +186,7 @@ impl Http {
         let mut reply = self.head(&response);
         let mut body =
             Body::new(runtime, &self.limits, response, &come, self.limits.request_timeout);
-        if !(request.is_streamed && reply.is_wanted()) {
+        if !(may_be_long && reply.is_wanted()) {
             body.text(&mut reply)?;
         }
         let read = read(&reply, &mut body);
@@ -202,7 +198,8 @@ impl Http {
     /// Sends once, and again only while the server cannot have seen it.
     pub(super) fn send(&self, runtime: &Runtime, request: &Request) -> Result<Reply, Failure> {
         let may = |failure: &Failure| failure.unsent;
-        let once = |_: &mut u32| self.answered(runtime, request, |reply, _| Ok(reply.clone()));
+        let once =
+            |_: &mut u32| self.answered(runtime, request, false, |reply, _| Ok(reply.clone()));
         self.repeated(runtime, may, once)
     }
 
@@ -218,12 +215,7 @@ impl Http {
         }
     }
 
-    /// A permit for reading the log, which takes two connections of its own: one reader at a time.
-    pub(super) async fn log_permit(&self) -> Result<SemaphorePermit<'_>, Failure> {
-        self.permit(&self.log_permit, self.limits.request_timeout).await
-    }
-
-    async fn permit<'a>(
+    pub(super) async fn permit<'a>(
         &self,
         permits: &'a Semaphore,
         limit: Duration,

@@ -6,6 +6,7 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::io::{self, ErrorKind};
 use std::ops::ControlFlow;
 
 use serde::Deserializer;
@@ -31,7 +32,8 @@ pub(super) fn read(
     after: Option<i64>,
     take: Take<'_>,
 ) -> Result<()> {
-    let _permit = runtime.wait(http.log_permit()).map_err(|failure| failure.error)?;
+    let permit = http.permit(&http.log_permit, http.limits.request_timeout);
+    let _permit = runtime.wait(permit).map_err(|failure| failure.error)?;
     let mut seen = after;
     let once = |tries: &mut u32| {
         let before = seen;
@@ -152,9 +154,9 @@ impl Transactions<'_> {
 }
 
 /// Why the times cannot be read.
-fn of_times(times: &mut edn::Reader<Body<'_>>, problem: &edn::Problem) -> Failure {
+fn of_times(times: &mut edn::Reader<Body<'_>>, problem: &io::Error) -> Failure {
     let body = times.source_mut();
-    let is_cut = matches!(problem, edn::Problem::CutOff);
+    let is_cut = problem.kind() == ErrorKind::UnexpectedEof;
     let again = if is_cut { Again::AtOnce } else { Again::Never };
     let failed = || Failure::sent(answers::of_notation(&body.limits.url, problem), again);
     body.failure.take().unwrap_or_else(failed)

@@ -77,12 +77,6 @@ impl fmt::Debug for Token {
     }
 }
 
-impl fmt::Display for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("…")
-    }
-}
-
 fn wrong(path: &Path, problem: &str) -> Error {
     Error::argument("token file", format!("`{}` {problem}", path.display()))
 }

@@ -1,7 +1,7 @@
 //! The reader: forms one by one from a stream, whatever bytes come. Stricter than EDN where XTDB's
 //! output never varies: a comma stands between the entries of a map, and nowhere else.
 
-use std::io::BufRead;
+use std::io::{self, BufRead, ErrorKind};
 
 use super::Edn;
 use base::object::Timestamp;
@@ -14,22 +14,13 @@ const MAX_KEPT: usize = 100_000;
 
 const NUMBER: Edn = Edn::Other("a number");
 
-/// Why a text cannot be read.
-#[derive(Debug)]
-pub(crate) enum Problem {
-    /// The stream failed.
-    Io(std::io::Error),
-    /// The text ended within a form.
-    CutOff,
-    /// The text is not EDN there.
-    Malformed {
-        /// Bytes before it.
-        at: u64,
-        what: String,
-    },
-}
+/// Fails with `UnexpectedEof` if the text ends within a form, with `InvalidData` in words if it is not
+/// EDN, and as the stream does.
+type Read<T> = io::Result<T>;
 
-type Read<T> = Result<T, Problem>;
+fn cut_off() -> io::Error {
+    ErrorKind::UnexpectedEof.into()
+}
 
 /// Reads forms from a stream.
 pub(crate) struct Reader<R> {
@@ -77,9 +68,12 @@ impl<R: BufRead> Reader<R> {
     /// Enters a list or vector whose members are then read one by one, with [`Self::member`].
     pub(crate) fn enter(&mut self) -> Read<()> {
         match self.after_space()? {
-            Some(b'(' | b'[') => self.skip(),
+            Some(b'(' | b'[') => {
+                self.skip();
+                Ok(())
+            }
             Some(byte) => Err(self.malformed(format!("{} in place of a list", shown(byte)))),
-            None => Err(Problem::CutOff),
+            None => Err(cut_off()),
         }
     }
 
@@ -88,8 +82,11 @@ impl<R: BufRead> Reader<R> {
     pub(crate) fn member(&mut self) -> Read<Option<Edn>> {
         (self.keeps, self.kept) = (1, 0);
         match self.after_space()? {
-            None => Err(Problem::CutOff),
-            Some(b')' | b']') => self.skip().map(|()| None),
+            None => Err(cut_off()),
+            Some(b')' | b']') => {
+                self.skip();
+                Ok(None)
+            }
             Some(_) => self.form_in(1).map(Some),
         }
     }
@@ -98,7 +95,7 @@ impl<R: BufRead> Reader<R> {
         if depth > MAX_DEPTH {
             return Err(self.malformed("values nested too deep".to_owned()));
         }
-        match self.after_space()?.ok_or(Problem::CutOff)? {
+        match self.after_space()?.ok_or_else(cut_off)? {
             b'"' => self.text().map(Edn::Text),
             b':' => self.keyword().map(Edn::Keyword),
             b'\\' => self.character(),
@@ -115,12 +112,12 @@ impl<R: BufRead> Reader<R> {
 
     /// `#inst`, `#{`, `##Inf`, `#:ns{` and any tag.
     fn dispatch(&mut self, depth: usize) -> Read<Edn> {
-        self.skip()?;
-        match self.peek()?.ok_or(Problem::CutOff)? {
+        self.skip();
+        match self.peek()?.ok_or_else(cut_off)? {
             b'{' => self.pass(b'}', depth, "a set"),
             // `##Inf`, `##NaN`
             b'#' => {
-                self.skip()?;
+                self.skip();
                 self.token().map(|_| NUMBER)
             }
             b':' => {
@@ -128,7 +125,7 @@ impl<R: BufRead> Reader<R> {
                 match self.peek()? {
                     Some(b'{') => self.entries(Some(&namespace), depth).map(Edn::Map),
                     Some(byte) => Err(self.malformed(format!("{} in place of a map", shown(byte)))),
-                    None => Err(Problem::CutOff),
+                    None => Err(cut_off()),
                 }
             }
             byte if byte.is_ascii_alphabetic() => {
@@ -152,21 +149,21 @@ impl<R: BufRead> Reader<R> {
 
     /// Reads the members of a list and drops them.
     fn pass(&mut self, close: u8, depth: usize, kind: &'static str) -> Read<Edn> {
-        self.skip()?;
-        while self.after_space()?.ok_or(Problem::CutOff)? != close {
+        self.skip();
+        while self.after_space()?.ok_or_else(cut_off)? != close {
             self.form_in(depth + 1)?;
             // They count as if they were kept: no answer has so many.
             self.is_kept(depth)?;
         }
-        self.skip()?;
+        self.skip();
         Ok(Edn::Other(kind))
     }
 
     fn entries(&mut self, namespace: Option<&str>, depth: usize) -> Read<Vec<(Edn, Edn)>> {
-        self.skip()?;
+        self.skip();
         let mut entries = Vec::new();
         if self.after_space()? == Some(b'}') {
-            self.skip()?;
+            self.skip();
             return Ok(entries);
         }
         loop {
@@ -175,10 +172,10 @@ impl<R: BufRead> Reader<R> {
             if self.is_kept(depth)? {
                 entries.push((key, value));
             }
-            match self.after_space()?.ok_or(Problem::CutOff)? {
-                b',' => self.skip()?,
+            match self.after_space()?.ok_or_else(cut_off)? {
+                b',' => self.skip(),
                 b'}' => {
-                    self.skip()?;
+                    self.skip();
                     return Ok(entries);
                 }
                 byte => return Err(self.malformed(format!("{} in place of a comma", shown(byte)))),
@@ -189,11 +186,11 @@ impl<R: BufRead> Reader<R> {
     /// Its escapes are those of JSON; a line break may stand in it as it is.
     fn text(&mut self) -> Read<String> {
         let mut json = vec![b'"'];
-        self.skip()?;
+        self.skip();
         loop {
-            match self.next()?.ok_or(Problem::CutOff)? {
+            match self.next()?.ok_or_else(cut_off)? {
                 b'"' => break,
-                b'\\' => json.extend([b'\\', self.next()?.ok_or(Problem::CutOff)?]),
+                b'\\' => json.extend([b'\\', self.next()?.ok_or_else(cut_off)?]),
                 byte @ ..0x20 => json.extend(format!("\\u{byte:04x}").bytes()),
                 byte => json.push(byte),
             }
@@ -204,15 +201,15 @@ impl<R: BufRead> Reader<R> {
 
     /// All that matters of it is where it ends: any byte may be the first.
     fn character(&mut self) -> Read<Edn> {
-        self.skip()?;
-        self.next()?.ok_or(Problem::CutOff)?;
+        self.skip();
+        self.next()?.ok_or_else(cut_off)?;
         self.token_after(&mut Vec::new())?;
         Ok(Edn::Other("a character"))
     }
 
     /// Without the colon. Empty for `:`, which XTDB prints for the key `""`.
     fn keyword(&mut self) -> Read<String> {
-        self.skip()?;
+        self.skip();
         self.token()
     }
 
@@ -240,7 +237,7 @@ impl<R: BufRead> Reader<R> {
     fn token_after(&mut self, bytes: &mut Vec<u8>) -> Read<()> {
         while let Some(byte) = self.peek()?.filter(|&byte| !is_delimiter(byte)) {
             bytes.push(byte);
-            self.skip()?;
+            self.skip();
         }
         Ok(())
     }
@@ -249,35 +246,27 @@ impl<R: BufRead> Reader<R> {
     fn after_space(&mut self) -> Read<Option<u8>> {
         loop {
             match self.peek()? {
-                Some(byte) if byte.is_ascii_whitespace() => self.skip()?,
+                Some(byte) if byte.is_ascii_whitespace() => self.skip(),
                 other => return Ok(other),
             }
         }
     }
 
     fn peek(&mut self) -> Read<Option<u8>> {
-        loop {
-            match self.source.fill_buf() {
-                Ok(buffer) => return Ok(buffer.first().copied()),
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Problem::Io(error)),
-            }
-        }
+        Ok(self.source.fill_buf()?.first().copied())
     }
 
     fn next(&mut self) -> Read<Option<u8>> {
         let byte = self.peek()?;
         if byte.is_some() {
-            self.skip()?;
+            self.skip();
         }
         Ok(byte)
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "a step like the others")]
-    fn skip(&mut self) -> Read<()> {
+    fn skip(&mut self) {
         self.source.consume(1);
         self.at += 1;
-        Ok(())
     }
 
     /// Whether a member of a value at this depth is kept.
@@ -296,8 +285,8 @@ impl<R: BufRead> Reader<R> {
         String::from_utf8(bytes).map_err(|_| self.malformed("bytes that are not UTF-8".to_owned()))
     }
 
-    fn malformed(&self, what: String) -> Problem {
-        Problem::Malformed { at: self.at, what }
+    fn malformed(&self, what: String) -> io::Error {
+        io::Error::new(ErrorKind::InvalidData, format!("{what} at byte {}", self.at))
     }
 }
 

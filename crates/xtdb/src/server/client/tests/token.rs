@@ -32,7 +32,7 @@ fn a_token_is_trimmed_and_never_shown() {
     let token = Token::read(&file(&folder, b"  eyJ.x-y_z=\r\n", 0o600)).unwrap();
     assert_eq!(token.header().to_str().unwrap(), "Bearer eyJ.x-y_z=");
     assert!(token.header().is_sensitive());
-    for shown in [format!("{token:?}"), format!("{token}"), format!("{:?}", token.header())] {
+    for shown in [format!("{token:?}"), format!("{:?}", token.header())] {
         assert!(!shown.contains("eyJ"), "{shown}");
     }
 }
