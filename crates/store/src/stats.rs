@@ -19,7 +19,7 @@ impl Store {
     /// Counts and measures. Reads every page of the file.
     pub fn stats(&self) -> Result<Stats> {
         let first = self.changes(TxId(0), 1)?;
-        let newest = self.backend().newest()?;
+        let newest = self.newest()?;
         Ok(Stats {
             size: self.upkeep("measuring")?.size()?,
             oldest: first.first().map(|version| (version.tx_id, version.system_time)),
