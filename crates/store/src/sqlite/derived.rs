@@ -224,22 +224,16 @@ pub(super) fn readable(connection: &Connection, hash: &Hash) -> Step<Option<Stri
     }
 }
 
-/// The items that a version added to its list.
-pub(super) struct AddedItems {
-    /// Position of the first of them; the number of items if there are none.
-    pub keep: i64,
-    /// Positions and texts, in order, without damaged ones.
-    pub texts: Vec<(u64, String)>,
-}
-
-/// Reads the items that a version added; `None` for a document without items.
+/// Reads the items that a version added to its list: the position of the first of them, which is the
+/// number of items if there are none, and their positions and texts in order, without damaged ones.
+/// No position for a document without items.
 pub(super) fn added_items(
     connection: &Connection,
     object: i64,
     version: &Version,
-) -> Step<Option<AddedItems>> {
+) -> Step<(Option<i64>, Vec<(i64, String)>)> {
     if version.items_hash.is_none() {
-        return Ok(None);
+        return Ok((None, Vec::new()));
     }
     let keep = first_added(connection, object, version)?;
     let sql = format!(
@@ -251,9 +245,9 @@ pub(super) fn added_items(
     let packs = Packs::new(connection);
     let texts = connection.all(&sql, parameters, |row| match ItemRow::read(row, &packs) {
         Err(Failure::Damaged(_)) => Ok(None),
-        item => item.map(|item| Some((item.position, item.text))),
+        item => item.map(|item| Some((item.position.cast_signed(), item.text))),
     })?;
-    Ok(Some(AddedItems { keep, texts: texts.into_iter().flatten().collect() }))
+    Ok((Some(keep), texts.into_iter().flatten().collect()))
 }
 
 fn first_added(connection: &Connection, object: i64, version: &Version) -> Step<i64> {

@@ -131,7 +131,7 @@ pub(super) fn writer(path: &Path) -> Result<Opened> {
         }
         let note = |mark| lost::note(&mut writer, &migrated, mark);
         let lost = mark.as_ref().map(note).transpose()?.flatten();
-        Ok((writer, migrated.store_id, journal, lost))
+        Ok(Opened { writer, store_id: migrated.store_id, journal, mark: None, lost })
     };
     let opened = failure::while_busy(&mut open).map_err(|failure| {
         if failure.code() == Some(ErrorCode::CannotOpen) && folder_is_read_only(path) {
@@ -139,8 +139,7 @@ pub(super) fn writer(path: &Path) -> Result<Opened> {
         }
         failure.at(path)
     });
-    let (writer, store_id, journal, lost) = opened?;
-    Ok(Opened { writer, store_id, journal, mark, lost })
+    Ok(Opened { mark, ..opened? })
 }
 
 /// Creates an empty in-memory database with the tables of a store; returns its only connection and

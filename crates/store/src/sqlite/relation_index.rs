@@ -50,13 +50,11 @@ impl Entry for Relations {
         let text = version.content.as_ref().map(|hash| derived::readable(connection, hash));
         let text = text.transpose()?.flatten();
         let rows = stored(&of_version(&version.envelope, &version.fields, text.as_deref()))?;
-        let added = derived::added_items(connection, object, version)?;
-        let keep = added.as_ref().map(|added| added.keep);
+        let (keep, added) = derived::added_items(connection, object, version)?;
         let mut items = Vec::new();
-        for (position, text) in added.map(|added| added.texts).unwrap_or_default() {
-            let relations = of_item(version.envelope.kind, position, &text);
+        for (position, text) in added {
+            let relations = of_item(version.envelope.kind, position.unsigned_abs(), &text);
             if !relations.is_empty() {
-                let position = i64::try_from(position).unwrap_or(i64::MAX);
                 items.push((position, stored(&relations)?));
             }
         }

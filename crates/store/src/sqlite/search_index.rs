@@ -54,12 +54,10 @@ impl Entry for Terms {
             }
         }
         let searched = Searched::version(&version.envelope, &version.fields, contents);
-        let added = derived::added_items(connection, object, version)?;
-        let keep = added.as_ref().map(|added| added.keep);
+        let (keep, added) = derived::added_items(connection, object, version)?;
         let mut items = Vec::new();
-        for (position, text) in added.map(|added| added.texts).unwrap_or_default() {
+        for (position, text) in added {
             let columns = Searched::item(version.envelope.kind, &text).columns();
-            let position = i64::try_from(position).unwrap_or(i64::MAX);
             items.extend(columns.map(|columns| (position, columns)));
         }
         Ok(Self {
