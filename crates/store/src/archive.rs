@@ -5,10 +5,8 @@
 //! left out.
 
 mod calls;
-mod changed;
 mod checked;
 mod export;
-mod file;
 mod format;
 mod import;
 mod incoming;
@@ -20,7 +18,6 @@ mod of_store;
 mod parting;
 mod prefix;
 mod reader;
-mod restore;
 mod scope;
 mod secrets;
 mod standing;
@@ -38,6 +35,9 @@ pub use lines::{MAX_WINDOW_LOG, max_expanded};
 pub use of_store::Taking;
 pub use parting::{copied_from, provided_id};
 pub use scope::session_versions;
+
+/// Means standard output or input instead of a path.
+const STANDARD: &str = "-";
 
 /// The scope of an archive, and of its header.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -92,12 +92,7 @@ pub trait Backend: Debug + Send + Sync {
 
     /// Lists the versions of `id` with this origin, newest first; a version that was put again is
     /// listed each time. Compares store and transaction, not time.
-    fn find_origin(&self, id: &ObjectId, origin: &Origin) -> Result<Vec<Version>> {
-        let same = |version: &Version| {
-            version.origin.store_id == origin.store_id && version.origin.tx_id == origin.tx_id
-        };
-        Ok(self.history(id)?.into_iter().filter(same).collect())
-    }
+    fn find_origin(&self, id: &ObjectId, origin: &Origin) -> Result<Vec<Version>>;
 
     /// The histories of several objects, for those that exist, each like [`Self::history`]. `None`
     /// if reading them one by one is as quick.

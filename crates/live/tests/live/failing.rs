@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use base::error::{Error, Result};
 use base::object::{
-    AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Redaction, RedactionReason, Timestamp,
-    TxId,
+    AsOf, FieldPath, Hash, Nickname, ObjectId, ObjectType, Origin, Redaction, RedactionReason,
+    Timestamp, TxId,
 };
 use store::{Backend, Item, Op, PlacedItem, Query, Receipt, SqliteBackend, Version};
 
@@ -127,6 +127,11 @@ impl Backend for FailingBackend {
     fn find_version(&self, id: &ObjectId, content_hash: &Hash) -> Result<Option<Version>> {
         let found = self.memory.find_version(id, content_hash)?;
         found.map(|version| self.redacted(version)).transpose()
+    }
+
+    fn find_origin(&self, id: &ObjectId, origin: &Origin) -> Result<Vec<Version>> {
+        let found = self.memory.find_origin(id, origin)?;
+        found.into_iter().map(|version| self.redacted(version)).collect()
     }
 
     fn content(&self, hash: &Hash) -> Result<Option<String>> {

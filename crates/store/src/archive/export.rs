@@ -2,7 +2,7 @@
 //! imported.
 
 use std::collections::{HashMap, HashSet};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -15,10 +15,11 @@ use super::prefix::common_items;
 use super::scope::Selection;
 use super::secrets::{Counts, redact_item, redact_version};
 use super::standing::session_of;
-use super::{ExportOptions, Exported, LeftOut, OnProgress, Progress, Stage};
+use super::{ExportOptions, Exported, LeftOut, OnProgress, Progress, STANDARD, Stage};
 use crate::{Item, Store, Version};
 use base::error::{Error, Result};
 use base::object::{AsOf, Hash, Nickname, ObjectId, Source, TxId};
+use files::Output;
 use redact::Redactor;
 
 /// zstd's default; see `sqlite::rows`.
@@ -60,6 +61,28 @@ impl Store {
         };
         counted.flush().map_err(fail)?;
         exported.written_bytes = counted.bytes;
+        Ok(exported)
+    }
+
+    /// Writes an archive to a file that only its user may read. An existing file, or a link, is
+    /// replaced once the archive is complete and on disk. `-` is standard output.
+    ///
+    /// # Errors
+    /// As [`Self::export_archive`]; `NOT_PRIVATE` for a file of another user; `FILE` also if the
+    /// name belongs to something other than a file.
+    pub fn export_archive_file(
+        &self,
+        path: &Path,
+        options: &ExportOptions,
+        progress: OnProgress<'_>,
+    ) -> Result<Exported> {
+        if path.as_os_str() == STANDARD {
+            return self.export_archive(std::io::stdout().lock(), path, options, progress);
+        }
+        let mut output = Output::create(path)?;
+        let exported =
+            self.export_archive(BufWriter::new(output.file()), path, options, progress)?;
+        output.finish()?;
         Ok(exported)
     }
 }

@@ -2,17 +2,20 @@
 //! [`super::merge`] does.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::BufRead;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use super::incoming::{Arrivals, Incoming};
 use super::lines::Lines;
 use super::merge::Merge;
 use super::standing::{Chunk, Refusal};
-use super::{ImportOptions, Imported, LeftOut, OnProgress, PartedSession, Progress, Stage, reader};
-use crate::{Op, Receipt, Store, rules};
+use super::{
+    ImportOptions, Imported, LeftOut, OnProgress, PartedSession, Progress, STANDARD, Stage, reader,
+};
+use crate::{Op, Put, Receipt, Replacement, Store, rules};
 use base::error::{Error, Result};
 use base::object::{ObjectId, Timestamp, TxId};
+use files::private;
 
 /// How often a chunk is replanned because others wrote to its objects meanwhile.
 const MAX_CONFLICTS: u32 = 1_000;
@@ -59,6 +62,25 @@ impl Store {
         let arrivals = std::mem::take(&mut archive.arrivals);
         Import::new(self, options, &mut archive, arrivals, report).run(progress)
     }
+
+    /// Reads an archive from a file; `-` is standard input.
+    ///
+    /// # Errors
+    /// As [`Self::import_archive`].
+    pub fn import_archive_file(
+        &self,
+        path: &Path,
+        options: &ImportOptions,
+        progress: OnProgress<'_>,
+    ) -> Result<Imported> {
+        let fail = |source| Error::File { act: "read", path: path.to_owned(), source };
+        if path.as_os_str() == STANDARD {
+            let input = Box::new(std::io::stdin().lock());
+            return self.import_archive(input, path, options, progress);
+        }
+        let input = Box::new(BufReader::new(private::open_regular(path).map_err(fail)?));
+        self.import_archive(input, path, options, progress)
+    }
 }
 
 /// Memory blocks of at least this many bytes go back to the system when freed.
@@ -86,7 +108,7 @@ pub(super) struct Import<'a> {
     /// transactions in the store.
     incomplete: Vec<(usize, TxId)>,
     objects: BTreeSet<ObjectId>,
-    pub refused: BTreeMap<(ObjectId, Refusal), u64>,
+    refused: BTreeMap<(ObjectId, Refusal), u64>,
     conflicts: u32,
 }
 
@@ -179,7 +201,7 @@ impl<'a> Import<'a> {
     fn commit(&mut self, chunk: Chunk) -> Result<bool> {
         let transactions: Vec<&[Op]> = chunk.transactions.iter().map(Vec::as_slice).collect();
         if !transactions.is_empty() && !self.options.dry_run {
-            match self.store.backend().commit_all(&transactions, self.now(&transactions)) {
+            match self.store.commit_all(&transactions, self.now(&transactions)) {
                 Ok(receipts) => self.merge.written(latest(&chunk, &receipts)),
                 Err(Error::Forgotten { id }) => {
                     self.merge.leave_out(id);
@@ -215,6 +237,35 @@ impl<'a> Import<'a> {
         after.into_iter().chain([self.store.now()]).max().unwrap_or_default()
     }
 
+    /// Replaces incomplete and damaged local versions with the archive's, which match their original hashes.
+    /// Text that a person forgot here stays forgotten, and so does text missing from list items: it
+    /// is unknown who removed it.
+    fn restore(&mut self, incomplete: &[(usize, TxId)]) -> Result<()> {
+        for (version, tx_id) in incomplete {
+            let id = self.merge.arrivals.entries[*version].id.clone();
+            if !self.options.dry_run && !self.replace(*version, *tx_id)? {
+                *self.refused.entry((id, Refusal::RedactedHere)).or_default() += 1;
+                continue;
+            }
+            self.report.restored += 1;
+        }
+        Ok(())
+    }
+
+    /// `false` if its text was forgotten here.
+    fn replace(&mut self, version: usize, tx_id: TxId) -> Result<bool> {
+        let put = self.merge.put_of_archive(version)?;
+        let Put { envelope, fields, content, additional, .. } = put;
+        let id = envelope.id;
+        let whole =
+            [Replacement::Version { id, tx_id, fields, content, additional, redacted: None }];
+        match self.store.upkeep("restoring text")?.replace(&whole, &[]) {
+            Ok(()) => Ok(true),
+            Err(Error::Forgotten { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The path of a file that the archive has.
     fn path_of(&mut self, id: &ObjectId) -> Option<String> {
         let at = *self.merge.arrivals.latest.get(id)?;
@@ -228,7 +279,7 @@ impl<'a> Import<'a> {
     }
 
     /// Counts a conflict with another writer; an error if there were too many.
-    pub(super) fn again_after(&mut self, error: Error) -> Result<()> {
+    fn again_after(&mut self, error: Error) -> Result<()> {
         self.conflicts += 1;
         if self.conflicts > MAX_CONFLICTS { Err(error) } else { Ok(()) }
     }
@@ -264,13 +315,7 @@ impl Refusal {
 
 /// The latest transaction of each object that a chunk put.
 fn latest(chunk: &Chunk, receipts: &[Receipt]) -> HashMap<ObjectId, TxId> {
-    let mut latest = HashMap::new();
-    for (ops, receipt) in chunk.transactions.iter().zip(receipts) {
-        for op in ops {
-            if let Op::Put(put) = op {
-                latest.insert(put.envelope.id.clone(), receipt.tx_id);
-            }
-        }
-    }
-    latest
+    let written = chunk.transactions.iter().zip(receipts);
+    let puts = written.flat_map(|(ops, receipt)| rules::puts(ops).map(|put| (put, receipt.tx_id)));
+    puts.map(|(put, tx_id)| (put.envelope.id.clone(), tx_id)).collect()
 }

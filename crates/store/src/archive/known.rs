@@ -1,14 +1,15 @@
-//! The part of the store that a merge reads before it plans, for many objects at once where that is
+//! What a merge knows of the store: what it reads before it plans, for many objects at once where that is
 //! quicker, because each request to a shared store goes over the network. Must not decide what is
 //! written.
 
+use super::ChangedLatest;
 use super::format::Key;
 use super::incoming::Entry;
 use super::merge::Merge;
 use super::standing::{Placed, Standing, in_store, session_of};
 use crate::Version;
 use base::error::Result;
-use base::object::{AsOf, ObjectId, ObjectType, TxId};
+use base::object::{AsOf, ObjectId, ObjectType, Origin, Source, TxId};
 
 /// Versions that the store is asked about in one request.
 const ASKED_AT_ONCE: usize = 512;
@@ -31,7 +32,7 @@ impl Merge<'_> {
         let entries = &self.arrivals.entries;
         let asked: Vec<_> =
             versions.iter().map(|at| (&entries[*at].id, &entries[*at].origin)).collect();
-        let lacks = self.store.backend().lacks(&asked)?;
+        let lacks = self.store.lacks(&asked)?;
         let lacking = versions.into_iter().zip(lacks).filter(|(_, lacks)| *lacks);
         self.lacking.extend(lacking.map(|(version, _)| version));
         Ok(())
@@ -45,7 +46,7 @@ impl Merge<'_> {
         if ids.is_empty() {
             return Ok(());
         }
-        let Some(mut histories) = self.store.backend().histories(&ids)? else { return Ok(()) };
+        let Some(mut histories) = self.store.histories(&ids)? else { return Ok(()) };
         for id in ids {
             let history = histories.remove(&id).unwrap_or_default();
             self.loaded(&id, &history);
@@ -75,7 +76,7 @@ impl Merge<'_> {
         ids.sort();
         ids.dedup();
         ids.retain(|id| self.objects.contains_key(id));
-        let latest = self.store.backend().latest(&ids)?;
+        let latest = self.store.latest(&ids)?;
         let mut objects = std::mem::take(&mut self.objects);
         self.begin_anew();
         for (id, (content_hash, origin, versions)) in latest {
@@ -145,4 +146,38 @@ impl Merge<'_> {
         }
         self.objects.insert(id.clone(), standing);
     }
+
+    /// The objects that the store had before and whose latest version changed, by ID.
+    pub(super) fn changed(&self) -> Result<Vec<ChangedLatest>> {
+        let mut changed: Vec<(&ObjectId, &Origin, Origin)> = Vec::new();
+        for (id, before) in &self.before {
+            let last = self.objects.get(id).and_then(|object| object.last.as_ref());
+            if let Some(after) = last.map(origin).filter(|after| after != before) {
+                changed.push((id, before, after));
+            }
+        }
+        changed.sort_by_key(|(id, ..)| *id);
+        changed.into_iter().map(|(id, before, after)| self.described(id, before, after)).collect()
+    }
+
+    fn described(&self, id: &ObjectId, before: &Origin, after: Origin) -> Result<ChangedLatest> {
+        let envelope = match self.history_of(id).first() {
+            Some(version) => version.envelope.clone(),
+            None => self.store.require(id, AsOf::Latest)?.envelope,
+        };
+        let path = envelope.source.as_ref().and_then(Source::path).map(str::to_owned);
+        Ok(ChangedLatest {
+            id: id.clone(),
+            kind: envelope.kind,
+            path,
+            before: before.time,
+            after: after.time,
+            store_id: after.store_id,
+        })
+    }
+}
+
+fn origin(placed: &Placed) -> Origin {
+    let (_, time, store_id, tx_id, _) = placed.rank.clone();
+    Origin { store_id, tx_id, time }
 }

@@ -33,27 +33,18 @@ impl Import<'_> {
     /// Whether a nickname must be assigned; one that cannot be, or could be mistaken for something
     /// else, is left out.
     fn is_free(&mut self, nickname: &Nickname, id: &ObjectId) -> Result<bool> {
-        if self.store.get(id, AsOf::Latest)?.is_none() && !self.is_new(id) {
-            let detail = format!("`{}`: the object was not taken", nickname.as_str());
-            self.leave_out("nickname_without_object", id, detail);
-            return Ok(false);
-        }
-        match self.store.backend().find_nickname(nickname)? {
+        let is_there = self.is_new(id) || self.store.get(id, AsOf::Latest)?.is_some();
+        let (reason, problem) = match self.store.find_nickname(nickname)? {
+            _ if !is_there => ("nickname_without_object", "the object was not taken".to_owned()),
+            Some(owner) if owner == *id => return Ok(false),
+            Some(owner) => ("nickname_taken", format!("the object `{owner}` has it")),
             None => match nickname.mistakable().filter(|_| !self.options.is_own) {
-                Some(reason) => {
-                    let detail = format!("`{}`: {reason}", nickname.as_str());
-                    self.leave_out("nickname_mistakable", id, detail);
-                    Ok(false)
-                }
-                None => Ok(true),
+                Some(problem) => ("nickname_mistakable", problem.to_string()),
+                None => return Ok(true),
             },
-            Some(owner) if owner == *id => Ok(false),
-            Some(owner) => {
-                let detail = format!("`{}`: the object `{owner}` has it", nickname.as_str());
-                self.leave_out("nickname_taken", id, detail);
-                Ok(false)
-            }
-        }
+        };
+        self.leave_out(reason, nickname, id, &problem);
+        Ok(false)
     }
 
     fn give_all(&mut self, free: &[(&Nickname, &ObjectId)]) -> Result<()> {
@@ -63,7 +54,7 @@ impl Import<'_> {
                 id: Some((*id).clone()),
             };
             let ops: Vec<Op> = free.iter().map(give).collect();
-            match self.store.backend().commit(&ops, self.store.now()) {
+            match self.store.commit(&ops, self.store.now()) {
                 Ok(_) => {}
                 // Another process gave one of them meanwhile, or had an object forgotten.
                 Err(Error::InvalidNickname { .. } | Error::Forgotten { .. }) if free.len() > 1 => {
@@ -73,8 +64,7 @@ impl Import<'_> {
                 }
                 Err(Error::InvalidNickname { reason, .. }) => {
                     let (nickname, id) = free[0];
-                    let detail = format!("`{}`: {reason}", nickname.as_str());
-                    self.leave_out("nickname_taken", id, detail);
+                    self.leave_out("nickname_taken", nickname, id, &reason);
                     return Ok(());
                 }
                 Err(error) => return Err(error),
@@ -84,13 +74,15 @@ impl Import<'_> {
         Ok(())
     }
 
-    fn leave_out(&mut self, reason: &'static str, id: &ObjectId, detail: String) {
-        self.report.left_out.push(LeftOut {
-            id: id.clone(),
-            path: None,
-            reason,
-            detail,
-            versions: 0,
-        });
+    fn leave_out(
+        &mut self,
+        reason: &'static str,
+        nickname: &Nickname,
+        id: &ObjectId,
+        problem: &str,
+    ) {
+        let detail = format!("`{}`: {problem}", nickname.as_str());
+        let left = LeftOut { id: id.clone(), path: None, reason, detail, versions: 0 };
+        self.report.left_out.push(left);
     }
 }

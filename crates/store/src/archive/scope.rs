@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::ArchiveScope;
 use super::standing::chat_of;
@@ -40,7 +40,7 @@ impl<'a> Selection<'a> {
     pub(super) fn new(store: &'a Store, scope: &ArchiveScope) -> Result<Self> {
         let source = match scope {
             ArchiveScope::Everything => {
-                let (end, _) = store.backend().newest()?;
+                let (end, _) = store.newest()?;
                 Source::Everything { after: TxId(i64::MIN), end, read: VecDeque::new() }
             }
             ArchiveScope::Session(id) => chosen(Sessions::new(store).choose(id)?),
@@ -115,7 +115,6 @@ struct Sessions<'a> {
     /// Strings of one JSON object, at least one of which is a hash.
     pairs: HashSet<(String, String)>,
     histories: HashMap<String, Vec<Version>>,
-    waiting: VecDeque<Value>,
 }
 
 impl<'a> Sessions<'a> {
@@ -126,7 +125,6 @@ impl<'a> Sessions<'a> {
             named: BTreeMap::new(),
             pairs: HashSet::new(),
             histories: HashMap::new(),
-            waiting: VecDeque::new(),
         }
     }
 
@@ -186,7 +184,7 @@ impl<'a> Sessions<'a> {
     fn items(&mut self, id: &ObjectId, until: TxId) -> Result<Option<ObjectId>> {
         let mut parent = None;
         for start in (0..).step_by(usize::try_from(ITEMS_AT_ONCE).unwrap_or(usize::MAX)) {
-            let items = self.store.backend().placed_items(id, start..start + ITEMS_AT_ONCE)?;
+            let items = self.store.placed_items(id, start..start + ITEMS_AT_ONCE)?;
             if items.is_empty() {
                 break;
             }
@@ -194,8 +192,7 @@ impl<'a> Sessions<'a> {
                 let Ok(value) = serde_json::from_str::<Value>(&placed.item.text) else { continue };
                 let forked = value.get("forked_from").and_then(Value::as_str);
                 parent = forked.map(ObjectId::new).or(parent);
-                self.waiting.push_back(value);
-                self.collect();
+                self.collect(&value);
             }
         }
         Ok(parent)
@@ -204,33 +201,31 @@ impl<'a> Sessions<'a> {
     fn add(&mut self, version: Version) {
         let place = (version.tx_id, version.envelope.id.clone());
         if !self.versions.contains_key(&place) {
-            self.waiting.push_back(Value::Object(version.fields.clone()));
+            self.collect_from(&version.fields);
             self.versions.insert(place, version);
-            self.collect();
         }
     }
 
-    /// Resolves the strings collected so far to versions.
-    fn collect(&mut self) {
-        while let Some(value) = self.waiting.pop_front() {
-            match value {
-                Value::Array(values) => self.waiting.extend(values),
-                Value::Object(fields) => {
-                    let strings: Vec<&str> = fields.values().filter_map(Value::as_str).collect();
-                    for hash in strings.iter().filter(|text| is_hash(text)) {
-                        let others = strings.iter().filter(|text| text != &hash);
-                        let pairs = others.map(|id| ((*id).to_owned(), (*hash).to_owned()));
-                        self.pairs.extend(pairs);
-                    }
-                    for (key, value) in fields {
-                        if ["_ref", "_refs", "_from"].iter().any(|end| key.ends_with(end)) {
-                            self.name(&value);
-                        }
-                        self.waiting.push_back(value);
-                    }
-                }
-                _ => {}
+    /// Collects what a value may refer to.
+    fn collect(&mut self, value: &Value) {
+        match value {
+            Value::Array(values) => values.iter().for_each(|value| self.collect(value)),
+            Value::Object(fields) => self.collect_from(fields),
+            _ => {}
+        }
+    }
+
+    fn collect_from(&mut self, fields: &Map<String, Value>) {
+        let strings: Vec<&str> = fields.values().filter_map(Value::as_str).collect();
+        for hash in strings.iter().filter(|text| is_hash(text)) {
+            let others = strings.iter().filter(|text| text != &hash);
+            self.pairs.extend(others.map(|id| ((*id).to_owned(), (*hash).to_owned())));
+        }
+        for (key, value) in fields {
+            if ["_ref", "_refs", "_from"].iter().any(|end| key.ends_with(end)) {
+                self.name(value);
             }
+            self.collect(value);
         }
     }
 
@@ -249,7 +244,7 @@ impl<'a> Sessions<'a> {
         let unread: BTreeSet<ObjectId> =
             ids.filter(|id| !self.histories.contains_key(*id)).map(ObjectId::new).collect();
         let unread: Vec<ObjectId> = unread.into_iter().collect();
-        let mut found = self.store.backend().histories(&unread)?;
+        let mut found = self.store.histories(&unread)?;
         for id in unread {
             let history = match &mut found {
                 Some(found) => found.remove(&id).unwrap_or_default(),
