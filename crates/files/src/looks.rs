@@ -14,7 +14,6 @@ mod deadline;
 mod places;
 mod pool;
 mod runs;
-mod trace;
 
 use std::cell::Cell;
 use std::fs::{DirEntry, File, Metadata};

@@ -1,13 +1,16 @@
-//! Runs looks on pool threads, and gives up those that wait too long.
+//! Runs looks on pool threads, gives up those that wait too long, and finds where these hang: the
+//! mount, or the file behind the links of its path. Following a path may hang, too.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use super::pool::{Answer, Found, Kind, is_any_busy, next, start, taken, waits_for};
-use super::trace;
+use super::places::{self, Place};
+use super::pool::{Answer, Found, Job, Kind, is_any_busy, next, note, start, taken, waits_for};
+use crate::Mounts;
 
 /// Most threads on which one call looks at many files.
 const AT_ONCE: usize = 4;
@@ -15,6 +18,9 @@ const AT_ONCE: usize = 4;
 const SHARE: usize = 64;
 /// How many times a look at many files continues after some of them hung.
 const MAX_ROUNDS: usize = 3;
+
+/// Most links followed in one path; operating systems have the same limit.
+const MAX_LINKS: u32 = 40;
 
 /// Runs a look; `None` if it waited for longer than `limit`, or if too many hang.
 pub(super) fn run<T: Send + 'static>(
@@ -27,7 +33,7 @@ pub(super) fn run<T: Send + 'static>(
     if let Ok(done) = next(&answers, limit, || is_any_busy(&jobs)) {
         return Some(taken(done));
     }
-    trace::give_up(&jobs[0], limit);
+    give_up(&jobs[0], limit);
     None
 }
 
@@ -65,7 +71,7 @@ pub(super) fn run_each<I: Send + Sync + 'static, T: Send + 'static>(
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     for job in &jobs {
-                        trace::give_up(job, limit);
+                        give_up(job, limit);
                     }
                     break;
                 }
@@ -89,6 +95,56 @@ fn look_at_rest<I, T: Send + 'static>(
             return;
         }
     }
+}
+
+/// Abandons a look and marks the place where it hangs as silent.
+fn give_up(job: &Arc<Job>, limit: Duration) {
+    job.give_up();
+    let Some((asked, _)) = job.at() else { return };
+    let mut looks = vec![Arc::downgrade(job)];
+    let (answer, answers) = channel();
+    let path = asked.clone();
+    let (mut found, mut link) = (asked, None);
+    if let Some(job) = start(Kind::Look, limit, answer, move || follow(&path)) {
+        let jobs = [job];
+        if next(&answers, limit / 4, || is_any_busy(&jobs)).is_err() {
+            jobs[0].give_up();
+            looks.push(Arc::downgrade(&jobs[0]));
+        }
+        if let Some(reached) = jobs[0].at() {
+            (found, link) = reached;
+        }
+    }
+    let mount = Mounts::read().foreign(&found);
+    let is_mount = mount.is_some();
+    let found = mount.unwrap_or(found);
+    let link = link.filter(|link| !link.starts_with(&found));
+    places::add(Place::new(found, link, is_mount, looks));
+}
+
+/// Follows the links of a path, recording each step before it is taken.
+fn follow(path: &Path) {
+    let (mut given, mut real, mut links) = (PathBuf::new(), PathBuf::new(), MAX_LINKS);
+    for part in path.components() {
+        given.push(part);
+        real = step(real, part, &given, &mut links);
+    }
+}
+
+fn step(mut real: PathBuf, part: Component<'_>, given: &Path, links: &mut u32) -> PathBuf {
+    match part {
+        Component::CurDir => return real,
+        Component::ParentDir => {
+            real.pop();
+            return real;
+        }
+        part => real.push(part),
+    }
+    note(real.clone(), Some(given.to_owned()));
+    let Some(target) = real.read_link().ok().filter(|_| *links > 0) else { return real };
+    *links -= 1;
+    real.pop();
+    target.components().fold(real, |real, part| step(real, part, given, links))
 }
 
 #[cfg(all(test, target_os = "linux"))]
