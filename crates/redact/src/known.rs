@@ -58,7 +58,7 @@ fn in_diff(diff: &str, change: &mut dyn FnMut(&str) -> Option<String>) -> Option
     change(clean.as_deref().unwrap_or(diff)).or(clean)
 }
 
-/// Redacts texts one after the other, as [`super::redact_text`] and [`super::redact_json`] do. What
+/// Redacts texts one after the other, as [`super::redact_text`] does, also in JSON. What
 /// is derived from a text follows it, such as a call's brief, and shows no secret that stood there,
 /// though its place there no longer tells.
 #[derive(Default)]
@@ -183,6 +183,12 @@ struct Known {
     pieces: Option<AhoCorasick>,
 }
 
+/// Bytes that two texts share from where both are read.
+fn common(one: impl Iterator<Item = char>, other: impl Iterator<Item = char>) -> usize {
+    let same = one.zip(other).take_while(|(one, other)| one == other);
+    same.map(|(one, _)| one.len_utf8()).sum()
+}
+
 /// A range to replace in a text, and its replacement.
 type Span<'a> = (usize, usize, &'a str);
 
@@ -225,15 +231,12 @@ impl Known {
         let spans = pieces.map(|piece| {
             let (secret, instead) = &self.secrets[piece.pattern().as_usize() / 2];
             if piece.pattern().as_usize() % 2 == 0 {
-                let more = secret.chars().zip(text[piece.start()..].chars());
-                let same = more.take_while(|(one, other)| one == other);
-                let bytes: usize = same.map(|(one, _)| one.len_utf8()).sum();
-                return (piece.start(), piece.start() + bytes, &**instead);
+                let start = piece.start();
+                (start, start + common(secret.chars(), text[start..].chars()), &**instead)
+            } else {
+                let end = piece.end();
+                (end - common(secret.chars().rev(), text[..end].chars().rev()), end, &**instead)
             }
-            let more = secret.chars().rev().zip(text[..piece.end()].chars().rev());
-            let same = more.take_while(|(one, other)| one == other);
-            let bytes: usize = same.map(|(one, _)| one.len_utf8()).sum();
-            (piece.end() - bytes, piece.end(), &**instead)
         });
         let mut spans: Vec<Span<'_>> = spans.collect();
         spans.sort_by_key(|(from, to, instead)| (*from, std::cmp::Reverse(*to), *instead));

@@ -52,6 +52,7 @@ struct Allowed {
     stop: OnceLock<Option<AhoCorasick>>,
 }
 
+#[derive(Default)]
 struct Rules {
     all: Vec<Rule>,
     everywhere: Allowed,
@@ -134,12 +135,7 @@ impl Allowed {
 impl Rules {
     /// Reads the lines of `rules.txt`, which documents their format.
     fn read(text: &'static str) -> Self {
-        let mut read = Self {
-            all: Vec::new(),
-            everywhere: Allowed::default(),
-            keywords: None,
-            owners: Vec::new(),
-        };
+        let mut read = Self::default();
         let mut keywords: Vec<&str> = Vec::new();
         for line in text.lines() {
             match (line.split_once('\t'), read.all.last_mut()) {
