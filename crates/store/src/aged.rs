@@ -10,10 +10,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::Serialize;
 
-use super::forget::{PAGE, add_met, each_item, met, reference, session_of, session_of_chat};
+use super::forget::{PAGE, add_met, each_item, is_named, met, reference, session_of_chat};
 use super::{IndexedFolder, SqliteBackend, Store, Version};
 use base::error::Result;
-use base::object::{AsOf, ObjectId, ObjectType, Source, Timestamp, TxId};
+use base::object::{ObjectId, ObjectType, Source, Timestamp, TxId};
 
 /// What goes with the sessions that nobody went on with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -165,18 +165,12 @@ impl<'a> Search<'a> {
             return Ok(true);
         }
         let calling = self.index.chats_calling(id.as_str())?;
-        for naming in self.index.objects_naming(id.as_str())? {
-            // Providers repeat IDs: what the chat's session met says whether it is this call.
-            if calling.contains(&naming) && session_of_chat(self.store, &naming)?.is_some() {
-                continue;
-            }
-            let latest = self.store.get(&naming, AsOf::Latest)?;
-            let document = latest.as_ref().and_then(session_of);
-            if document.is_some_and(|document| !self.documents.contains(&document)) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        // Providers repeat IDs: what the chat's session met says whether it is this call.
+        let says_otherwise = |naming: &ObjectId| {
+            Ok(calling.contains(naming) && session_of_chat(self.store, naming)?.is_some())
+        };
+        let counts = |document: &ObjectId| !self.documents.contains(document);
+        is_named(self.store, self.index, id, says_otherwise, counts)
     }
 
     /// What goes with an old session, its own document last: that says what else there is.

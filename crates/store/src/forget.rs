@@ -28,8 +28,8 @@ mod plan;
 mod scan;
 mod targets;
 
-pub(super) use scan::{PAGE, each_item, reference, session_of};
-pub(super) use targets::{add_met, met, session_of_chat};
+pub(super) use scan::{PAGE, each_item, reference};
+pub(super) use targets::{add_met, is_named, met, session_of_chat};
 
 use std::time::Duration;
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::ForgetOptions;
 use super::scan::{each_item, reference, session_of};
-use crate::{Store, Version, provided_id};
+use crate::{SqliteBackend, Store, Version, provided_id};
 use base::error::{Error, Result};
 use base::object::{AsOf, Envelope, ObjectId, ObjectType, TxId};
 
@@ -181,19 +181,30 @@ fn named_elsewhere(
     let indexes = store.upkeep("`forget`")?;
     let mut found = HashSet::new();
     for id in met {
-        for naming in indexes.objects_naming(id.as_str())? {
-            if callers.contains_key(&naming) {
-                continue;
-            }
-            let latest = store.get(&naming, AsOf::Latest)?;
-            let document = latest.as_ref().and_then(session_of);
-            if document.is_some_and(|document| !own.contains(&document)) {
-                found.insert(id.clone());
-                break;
-            }
+        let says_otherwise = |naming: &ObjectId| Ok(callers.contains_key(naming));
+        if is_named(store, indexes, id, says_otherwise, |document| !own.contains(document))? {
+            found.insert(id.clone());
         }
     }
     Ok(found)
+}
+
+/// Whether a document that counts names an object, or a call of it does; of those that `is_left_out`
+/// none is asked.
+pub(crate) fn is_named(
+    store: &Store,
+    indexes: &SqliteBackend,
+    id: &ObjectId,
+    is_left_out: impl Fn(&ObjectId) -> Result<bool>,
+    counts: impl Fn(&ObjectId) -> bool,
+) -> Result<bool> {
+    for naming in indexes.objects_naming(id.as_str())? {
+        let latest = if is_left_out(&naming)? { None } else { store.get(&naming, AsOf::Latest)? };
+        if latest.as_ref().and_then(session_of).is_some_and(|document| counts(&document)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Adds those of the objects that another session's events refer to: one of these sessions, one that
