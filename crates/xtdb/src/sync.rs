@@ -306,13 +306,6 @@ impl Sharing {
     }
 }
 
-impl std::fmt::Debug for Sharing {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let url = &self.options.shared.url;
-        formatter.debug_struct("Sharing").field("url", url).finish_non_exhaustive()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;

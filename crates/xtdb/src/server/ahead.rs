@@ -98,12 +98,16 @@ impl XtdbBackend {
 
     /// The versions and items of an object.
     pub(super) fn list(&self, id: &ObjectId) -> Result<Arc<List>> {
-        if let Some(known) = lock(&self.at_hand).lists.as_ref().and_then(|lists| lists.get(id)) {
-            return Ok(Arc::clone(known));
+        if let Some(known) = self.list_at_hand(id) {
+            return Ok(known);
         }
         let room = Room::for_answers();
         let versions = self.history_in(id, &room)?;
         self.list_of(id, versions, &room)
+    }
+
+    fn list_at_hand(&self, id: &ObjectId) -> Option<Arc<List>> {
+        lock(&self.at_hand).lists.as_ref()?.get(id).map(Arc::clone)
     }
 
     fn list_of(&self, id: &ObjectId, versions: Vec<Version>, room: &Room) -> Result<Arc<List>> {
@@ -143,13 +147,12 @@ impl XtdbBackend {
         range: Range<u64>,
     ) -> Option<Vec<Item>> {
         let At::Tx(tx) = at else { return None };
-        let list = lock(&self.at_hand).lists.as_ref()?.get(id).map(Arc::clone)?;
-        list.at(TxId(tx), range).map(<[Item]>::to_vec)
+        self.list_at_hand(id)?.at(TxId(tx), range).map(<[Item]>::to_vec)
     }
 
     /// The versions of an object up to a point in its history, newest first, if they are at hand.
     pub(super) fn history_at_hand(&self, id: &ObjectId, at: AsOf) -> Option<Vec<Version>> {
-        let list = lock(&self.at_hand).lists.as_ref()?.get(id).map(Arc::clone)?;
+        let list = self.list_at_hand(id)?;
         let until = match at {
             AsOf::Latest => TxId(i64::MAX),
             AsOf::Tx(tx_id) => tx_id,

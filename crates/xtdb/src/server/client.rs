@@ -11,7 +11,6 @@ mod body;
 pub(super) mod failure;
 mod found;
 mod http;
-mod limits;
 mod log;
 mod operations;
 mod reply;

@@ -77,14 +77,6 @@ impl<'b> Planner<'b> {
         }
     }
 
-    /// Drops cached state before planning again.
-    pub(super) fn begin_anew(&mut self) {
-        self.planned = 0;
-        self.objects.clear();
-        self.nicknames.clear();
-        self.items.clear();
-    }
-
     /// Continues after everything planned was committed, as transactions with these numbers.
     pub(super) fn go_on(&mut self, written: &[TxId]) {
         self.planned = 0;

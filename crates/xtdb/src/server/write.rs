@@ -78,7 +78,7 @@ impl XtdbBackend {
                     }
                     pause(tries);
                     *writer = None;
-                    planner.begin_anew();
+                    planner = Planner::new(self);
                 }
             }
         }

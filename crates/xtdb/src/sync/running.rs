@@ -35,7 +35,6 @@ const LOOKS_TO_TRY: u32 = 3;
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Sharing that runs in the background, until the last of these is dropped.
-#[derive(Debug)]
 pub struct Running {
     sharing: Arc<Sharing>,
     /// Stops the thread when it is dropped, and is disconnected once that has ended.

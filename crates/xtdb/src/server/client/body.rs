@@ -9,7 +9,7 @@ use reqwest::Response;
 use tokio::time::{Instant, timeout};
 
 use super::failure::{self, Failure};
-use super::limits::{Limits, MAX_ERROR, MAX_SHORT, SLOWEST_LINE};
+use super::http::{Limits, MAX_ERROR, MAX_SHORT, SLOWEST_LINE};
 use super::reply::Reply;
 use super::runtime::Runtime;
 

@@ -14,7 +14,6 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::body::{Body, chunk};
 use super::failure::{self, Again, Failure};
-use super::limits::{Limits, MAX_ERROR, SLOWEST_LINE};
 use super::reply::Reply;
 use super::runtime::Runtime;
 use super::{ClientOptions, tls};
@@ -34,6 +33,13 @@ const LONGEST_WAIT: Duration = Duration::from_secs(2);
 const IDLE_CONNECTION: Duration = Duration::from_secs(30);
 /// The server takes addresses of 8 KB, headers included.
 const MAX_ADDRESS: usize = 7_000;
+
+/// Most bytes of an answer that is read whole; such answers are short.
+pub(super) const MAX_SHORT: usize = 1 << 20;
+/// Bytes read of an answer with an unexpected status; then the connection is closed.
+pub(super) const MAX_ERROR: usize = 16 << 10;
+/// A line slower than this many bytes a second is not waited for.
+pub(super) const SLOWEST_LINE: u32 = 32 << 10;
 
 /// The notation an answer is asked for in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -358,4 +364,54 @@ fn base_url(given: &str) -> Result<Url> {
 
 fn shown(base: &Url) -> String {
     base.as_str().trim_end_matches("/_xtdb/").to_owned()
+}
+
+/// Limits on a server's answers.
+#[derive(Debug)]
+pub(super) struct Limits {
+    /// The server's address, as errors name it.
+    pub(super) url: String,
+    /// Most bytes of an answer.
+    pub(super) max_body: usize,
+    /// How long a request, or a part of an answer, may take.
+    pub(super) request_timeout: Duration,
+    /// When a person wants to know, and how long that is from the beginning; `None` if nobody waits.
+    pub(super) deadline: Option<(Instant, Duration)>,
+    /// Answers that came.
+    pub(super) answers: AtomicUsize,
+}
+
+impl Limits {
+    /// How long something may take that may take so long.
+    pub(super) fn left(&self, limit: Duration) -> Duration {
+        let left = self.deadline.map(|(end, _)| end.saturating_duration_since(Instant::now()));
+        left.unwrap_or(limit).min(limit)
+    }
+
+    /// Whether nobody waits any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.left(Duration::MAX).is_zero()
+    }
+
+    /// That a request was not answered in time, or its answer did not end: what was asked, and what
+    /// came. `limit`: how long that one might have taken.
+    pub(super) fn timeout(&self, asked: &str, came: Option<usize>, limit: Duration) -> Error {
+        let what = match came {
+            None => format!("no answer to `{asked}`"),
+            Some(bytes) => format!("of the answer to `{asked}` only {bytes} bytes"),
+        };
+        let problem = match self.deadline {
+            None => format!("{what} within {} s", limit.as_secs_f64()),
+            Some((_, all)) => {
+                let before = self.answers.load(Ordering::Relaxed);
+                let before = match before {
+                    0 => String::new(),
+                    1 => "; one answer had come before".to_owned(),
+                    before => format!("; {before} answers had come before"),
+                };
+                format!("{what} within {} s in all{before}", all.as_secs_f64())
+            }
+        };
+        failure::unavailable(&self.url, problem, None)
+    }
 }

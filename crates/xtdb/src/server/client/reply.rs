@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::edn::{self, Edn};
 use super::failure::{self, Failure};
-use super::limits::MAX_ERROR;
+use super::http::MAX_ERROR;
 use super::token::Token;
 
 /// Most characters of a server's text that go into a message.
