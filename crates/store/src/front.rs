@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use super::derived::Derived;
 use super::query::{Query, QueryField, unknown};
-use super::{Backend, IN_MEMORY, IndexedFolder, JournalMode, Lost, SqliteBackend, Version};
+use super::{
+    Backend, IN_MEMORY, IndexedFolder, JournalMode, Lost, SqliteBackend, StoreSize, Version,
+};
 use base::clock::system_time;
 use base::error::{Error, Result};
 use base::object::{
@@ -34,6 +36,17 @@ pub struct Store {
     path: Arc<str>,
     notice: Option<Arc<str>>,
     derived: Arc<Derived>,
+}
+
+/// Counts and sizes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stats {
+    /// Counts of objects, versions and items, and their sizes.
+    pub size: StoreSize,
+    /// Number and time of the oldest transaction that wrote a version; `None` on an empty store.
+    pub oldest: Option<(TxId, Timestamp)>,
+    /// Those of the newest transaction; `None` on an empty store.
+    pub newest: Option<(TxId, Timestamp)>,
 }
 
 impl Store {
@@ -301,6 +314,17 @@ impl Store {
     /// Whether [`Self::keep_indexes`] is at work.
     pub(super) fn keeps_indexes(&self) -> bool {
         self.backend.upkeep().is_some_and(SqliteBackend::keeps_indexes)
+    }
+
+    /// Counts and measures. Reads every page of the file.
+    pub fn stats(&self) -> Result<Stats> {
+        let first = self.changes(TxId(0), 1)?;
+        let newest = self.newest()?;
+        Ok(Stats {
+            size: self.upkeep("measuring")?.size()?,
+            oldest: first.first().map(|version| (version.tx_id, version.system_time)),
+            newest: (newest.0 > TxId(0)).then_some(newest),
+        })
     }
 
     /// The operations that only a local store supports. `what`: the requested operation.

@@ -22,7 +22,6 @@ mod relations;
 pub mod rules;
 mod search;
 mod sqlite;
-mod stats;
 mod transaction;
 mod upkeep;
 mod verified;
@@ -38,7 +37,7 @@ pub use backend::Backend;
 pub use backup::Backup;
 pub use diff::{DEFAULT_DIFF_CONTEXT, Difference};
 pub use forget::{ForgetOptions, ForgetReport, Holder, HostSession};
-pub use front::{Clock, Store};
+pub use front::{Clock, Stats, Store};
 pub use gc::GcOptions;
 pub use lineage::MOVED_FROM;
 pub use names::{MAX_CANDIDATES, Named};
@@ -60,7 +59,6 @@ pub use search::{
 use sqlite::IN_MEMORY;
 pub use sqlite::install_locks;
 pub use sqlite::{Dropping, HoldingRow, JournalMode, SqliteBackend};
-pub use stats::Stats;
 pub use transaction::Transaction;
 pub use upkeep::{
     Garbage, Growth, IndexedFolder, Lost, Replaced, Replacement, SearchedOutputs, StorePart,

@@ -61,8 +61,6 @@ pub(crate) fn of_item(kind: ObjectType, position: u64, text: &str) -> Vec<Relati
         for (id, path) in tool_calls(&item["message"], &path.clone().member("message")) {
             found.add(RelationKind::Call, Written::Call { id: id.to_owned(), position }, &path);
         }
-    }
-    if kind == ObjectType::Chat {
         found.said(&item["message"], &path.clone().member("message"));
     }
     found.value(&item, &path);
@@ -119,10 +117,9 @@ impl Finder {
             }
             _ => None,
         };
-        match id.filter(|id| !id.is_empty()) {
-            Some(id) => self.dynamic(id, path),
-            None => self.value(value, path),
-        }
+        let Some(id) = id.filter(|id| !id.is_empty()) else { return self.value(value, path) };
+        let written = Written::Object { id: ObjectId::new(id), pin: None, lines: Vec::new() };
+        self.add(RelationKind::Dynamic, written, path);
     }
 
     fn value(&mut self, value: &Value, path: &FieldPath) {
@@ -142,11 +139,6 @@ impl Finder {
             }
             _ => {}
         }
-    }
-
-    fn dynamic(&mut self, id: &str, path: &FieldPath) {
-        let written = Written::Object { id: ObjectId::new(id), pin: None, lines: Vec::new() };
-        self.add(RelationKind::Dynamic, written, path);
     }
 
     fn add(&mut self, kind: RelationKind, written: Written, path: &FieldPath) {

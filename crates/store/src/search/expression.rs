@@ -175,12 +175,8 @@ fn terms(text: &str) -> Vec<Placed> {
 
 /// One phrase from all quoted words.
 fn quoted_units(text: &str) -> Vec<SearchUnit> {
-    let parts: Vec<String> = terms(text)
-        .into_iter()
-        .filter(|term| term.2 == TermKind::Part)
-        .map(|term| term.0)
-        .collect();
-    whole_phrase(parts).into_iter().collect()
+    let parts = terms(text).into_iter().filter(|term| term.2 == TermKind::Part);
+    whole_phrase(parts.map(|term| term.0).collect()).into_iter().collect()
 }
 
 /// A phrase of terms as they occur in a text. If its last character stands alone, others may follow
@@ -191,8 +187,8 @@ fn whole_phrase(mut terms: Vec<String>) -> Option<SearchUnit> {
         terms.pop();
         return Some(SearchUnit { phrases: vec![Phrase::new(terms)] });
     }
-    let phrase = Phrase { is_prefix: open_end, terms };
-    (!phrase.terms.is_empty()).then(|| SearchUnit { phrases: vec![phrase] })
+    let is_empty = terms.is_empty();
+    (!is_empty).then(|| SearchUnit { phrases: vec![Phrase { is_prefix: open_end, terms }] })
 }
 
 /// The units of a run without spaces: its identifiers and paths.
@@ -267,15 +263,11 @@ fn open(unit: &mut SearchUnit, beginning: &str) {
 /// A run of a script without spaces: a short one is a word, in a long one each pair is a unit.
 fn spaceless_units(group: &[Placed]) -> Vec<SearchUnit> {
     if group.len() <= SPACELESS_WORD {
-        return whole_phrase(group.iter().map(|term| term.0.clone()).collect())
-            .into_iter()
-            .collect();
+        let whole = whole_phrase(group.iter().map(|term| term.0.clone()).collect());
+        return whole.into_iter().collect();
     }
-    let pairs = &group[..group.len() - 1];
-    pairs
-        .iter()
-        .map(|term| SearchUnit { phrases: vec![Phrase::new(vec![term.0.clone()])] })
-        .collect()
+    let unit = |term: &Placed| SearchUnit { phrases: vec![Phrase::new(vec![term.0.clone()])] };
+    group[..group.len() - 1].iter().map(unit).collect()
 }
 
 #[cfg(test)]

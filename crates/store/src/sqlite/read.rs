@@ -64,7 +64,12 @@ pub(super) fn items(
             running = row.item(&running).running_hash;
         }
     }
-    Ok(continued(rows, running))
+    let continued = rows.into_iter().map(|row| {
+        let item = row.item(&running);
+        running = item.running_hash.clone();
+        item
+    });
+    Ok(continued.collect())
 }
 
 pub(super) fn placed_items(
@@ -116,17 +121,6 @@ fn item_rows(
         Ok(!rows.last().is_some_and(&ends))
     })?;
     Ok(rows)
-}
-
-/// Items with their running hashes; `running` is the hash of the item before them.
-fn continued(rows: Vec<ItemRow>, mut running: Hash) -> Vec<Item> {
-    let mut items = Vec::with_capacity(rows.len());
-    for row in rows {
-        let item = row.item(&running);
-        running = item.running_hash.clone();
-        items.push(item);
-    }
-    items
 }
 
 pub(super) fn find_nickname(

@@ -1,7 +1,7 @@
 //! Converts between rows and the contract's types: versions, items, hashes, compressed text. No
 //! SQL.
 
-use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, Value, ValueRef};
+use rusqlite::types::{ToSql, ToSqlOutput, Value, ValueRef};
 use rusqlite::{Result as SqlResult, Row};
 use serde::de::DeserializeOwned;
 use serde_json::Map;
@@ -68,15 +68,6 @@ pub(super) fn stored_fields(json: String, packer: &Packer<'_>) -> Step<String> {
 /// The place of fields that are in a pack; `None` if they are in their row.
 pub(super) fn fields_place(stored: &str) -> Option<Place> {
     stored.parse().ok().map(Place::from_stored)
-}
-
-/// A hash as 32 bytes.
-pub(super) struct HashBytes(pub Hash);
-
-impl FromSql for HashBytes {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        <[u8; 32]>::column_result(value).map(|bytes| Self(Hash::from_bytes(&bytes)))
-    }
 }
 
 /// A hash as a parameter. `rules::check_shape` has checked its form; anything that it lets through
@@ -156,11 +147,11 @@ impl ItemRow {
 }
 
 pub(super) fn hash(row: &Row<'_>, column: usize) -> Step<Hash> {
-    Ok(row.get::<_, HashBytes>(column)?.0)
+    Ok(Hash::from_bytes(&row.get(column)?))
 }
 
 pub(super) fn optional_hash(row: &Row<'_>, column: usize) -> Step<Option<Hash>> {
-    Ok(row.get::<_, Option<HashBytes>>(column)?.map(|bytes| bytes.0))
+    Ok(row.get::<_, Option<[u8; 32]>>(column)?.map(|bytes| Hash::from_bytes(&bytes)))
 }
 
 pub(super) fn fields(stored: &str, packs: &Packs<'_>) -> Step<Map<String, serde_json::Value>> {

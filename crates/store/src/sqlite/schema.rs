@@ -292,9 +292,7 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Step<Migrated
     }
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", known())?;
-    let store_id =
-        transaction
-            .query_row("SELECT value FROM meta WHERE key = 'store_id'", [], |row| row.get(0))?;
+    let store_id = store_id(&transaction)?;
     if done < known() {
         transaction.commit()?;
     } else {
@@ -310,8 +308,7 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Step<Migrated
 pub(super) fn identity(connection: &Connection, path: &Path) -> Step<String> {
     let version: i64 = pragma(connection, "user_version")?;
     if version == known() {
-        let sql = "SELECT value FROM meta WHERE key = 'store_id'";
-        return Ok(connection.query_row(sql, [], |row| row.get(0))?);
+        return store_id(connection);
     }
     let problem = match version {
         0 => "it is empty".to_owned(),
@@ -320,6 +317,11 @@ pub(super) fn identity(connection: &Connection, path: &Path) -> Step<String> {
         }
     };
     Err(Error::StoreUnavailable { path: path.to_owned(), problem, source: None }.into())
+}
+
+fn store_id(connection: &Connection) -> Step<String> {
+    let sql = "SELECT value FROM meta WHERE key = 'store_id'";
+    Ok(connection.query_row(sql, [], |row| row.get(0))?)
 }
 
 /// The newest schema version that this program knows.

@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use rusqlite::{Connection, ToSql, params_from_iter};
+use rusqlite::{Connection, params_from_iter};
 
 use super::failure::Step;
 use super::search_index::{NICKNAME, Terms, VERSION};
@@ -289,9 +289,8 @@ impl Filter {
         Self { join, condition, values }
     }
 
-    fn parameters(&self, expression: String) -> impl Iterator<Item = Box<dyn ToSql>> {
-        let all = [expression].into_iter().chain(self.values.iter().cloned());
-        all.map(|value| Box::new(value) as Box<dyn ToSql>)
+    fn parameters(&self, expression: String) -> impl Iterator<Item = String> {
+        [expression].into_iter().chain(self.values.iter().cloned())
     }
 }
 
