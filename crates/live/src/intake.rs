@@ -23,11 +23,9 @@ use std::sync::Arc;
 pub(super) use self::counted::count_tokens;
 pub(super) use self::shown::restore_wholes;
 use self::standing::StandingLines;
-pub(super) use self::withhold::Withholding;
 use super::journal::{ContentFrom, Journal};
-use super::request::{ListTail, Request};
-use super::workspace::Workspace;
-use super::{Notice, OpenSession};
+use super::request::ListTail;
+use super::{LiveSession, Notice};
 use base::error::Result;
 use base::object::Hash;
 use context::evidence::Evidence;
@@ -76,20 +74,6 @@ impl Intake {
     }
 }
 
-/// What taking in a host's list works on.
-pub(super) struct Ingest<'a> {
-    /// Where events, objects and chat messages are staged.
-    pub(super) journal: &'a mut Journal,
-    /// The files that calls touched.
-    pub(super) workspace: &'a mut Workspace,
-    /// State left by earlier messages.
-    pub(super) intake: &'a mut Intake,
-    /// The request of the call before.
-    pub(super) request: &'a mut Request,
-    /// Settings and counter.
-    pub(super) options: &'a OpenSession,
-}
-
 /// Result of matching the host's list.
 pub(super) struct Taken {
     /// How it stopped continuing the previous list, and the index from which it differs.
@@ -114,7 +98,7 @@ struct Ingested {
     shown: Option<Treatment>,
 }
 
-impl Ingest<'_> {
+impl LiveSession {
     /// Matches the host's list with the chat. Where it does not continue the window, only the
     /// remaining part of the window is kept.
     pub(super) fn match_list(
@@ -123,7 +107,7 @@ impl Ingest<'_> {
         notices: &mut Vec<Notice>,
     ) -> Result<HostMatch> {
         let listed: Vec<_> = list.messages.iter().map(listed).collect();
-        let found = match_host_list(self.journal.state().chat(), list.skip, &listed);
+        let found = match_host_list(self.state().chat(), list.skip, &listed);
         let Some(how) = found.rewrite.filter(|_| found.is_less) else { return Ok(found) };
         if how != Rewrite::Passing {
             notices.push(Notice::HostRewrote { how: how.as_str(), at: found.kept as u64 });
@@ -153,12 +137,12 @@ impl Ingest<'_> {
         }
         self.take_compacted(how, &before)?;
         self.intake.evidence = Evidence::default();
-        self.intake.pending = unanswered_calls(self.journal)?;
+        self.intake.pending = unanswered_calls(&self.journal)?;
         Ok(found)
     }
 
     /// Takes in the new messages of a matched list, and known messages whose text changed.
-    pub(super) fn take(
+    pub(super) fn take_matched(
         &mut self,
         list: &ListTail<'_>,
         found: &HostMatch,
@@ -170,7 +154,7 @@ impl Ingest<'_> {
             match entry {
                 HostEntry::Known(at) => rest.push(*at),
                 HostEntry::New(index) => {
-                    rest.push(self.journal.state().chat().len());
+                    rest.push(self.state().chat().len());
                     let is_kept = list.skip + index >= list.kept_from;
                     self.take_message(&list.messages[*index], is_kept)?;
                 }
@@ -179,7 +163,7 @@ impl Ingest<'_> {
                 }
             }
         }
-        let chat = self.journal.state().chat();
+        let chat = self.state().chat();
         let own_kept = found.kept - found.passing.len();
         if let Some(how) = found.rewrite
             && chat.own_window[own_kept..] != rest
@@ -188,13 +172,13 @@ impl Ingest<'_> {
             window.extend(rest);
             self.rewrite_window(how, chat.len(), &window);
         }
-        if passing != self.journal.state().chat().passing.before(usize::MAX) {
+        if passing != self.state().chat().passing.before(usize::MAX) {
             self.journal.record(Event::Passing { messages: passing });
         }
         let edited = self.take_changed_texts(list, notices)?;
         let rewrite = found.rewrite.map(|how| (how, found.kept));
         let rewrite = rewrite.or(edited.map(|index| (Rewrite::Edited, index)));
-        let newest = newest_for_notes(self.journal.state(), found.chat_len, list.kept_from);
+        let newest = newest_for_notes(self.state(), found.chat_len, list.kept_from);
         let is_new = |entry: &HostEntry| matches!(entry, HostEntry::New(_));
         let repeats = !found.is_less && edited.is_none() && !found.rest.iter().any(is_new);
         self.record_needs(list, found.chat_len)?;
@@ -209,7 +193,7 @@ impl Ingest<'_> {
 
     /// Tokens of our help for a failed edit in a result.
     fn help_in(&self, message: &HostMessage) -> u64 {
-        let help = self.journal.state().coming_help();
+        let help = self.state().coming_help();
         if help.is_empty() {
             return 0;
         }
@@ -264,7 +248,7 @@ impl Ingest<'_> {
         if matches!(role, "user" | "assistant") {
             self.close_unanswered()?;
         }
-        let at = self.journal.state().chat().len();
+        let at = self.state().chat().len();
         if role == "assistant" {
             self.intake.pending.extend(pending_calls(message, at));
         }

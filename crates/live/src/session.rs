@@ -13,7 +13,7 @@ mod work;
 
 use files::looks;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,11 +23,11 @@ pub use self::continuing::Continuation;
 pub use self::memory::AtCall;
 pub use self::running::{Commit, RunningShown};
 pub use self::status::{LiveStatus, Pins};
-use super::intake::{Intake, Withholding};
+use super::intake::Intake;
 use super::journal::{Activity, Journal, session_key};
 use super::request::Request;
-use super::tools::{Guard, Tools, Wanted};
-use super::workspace::{CheckProgress, FinishedToolCall, Reconciled, Workspace};
+use super::tools::Wanted;
+use super::workspace::{CheckProgress, Disk, FinishedToolCall, Reconciled, Workspace};
 use super::{Notice, OpenSession, hazards_of};
 use base::error::{Error, Result};
 use base::object::ObjectId;
@@ -41,7 +41,6 @@ use context::statement::{self, Statement};
 use session::{
     Activation, Effect, Event, LineRange, Prompting, ReportKind, Reported, Session, UsageProblem,
 };
-use source::TrackerOptions;
 use store::Store;
 
 /// Work that runs beside a session until it is closed, and is then told how long it may take.
@@ -60,11 +59,17 @@ const EMPTY_REPORTS: u64 = 5;
 /// A session at work.
 #[derive(Debug)]
 pub struct LiveSession {
-    options: Arc<OpenSession>,
-    journal: Journal,
-    workspace: Workspace,
-    request: Request,
-    intake: Intake,
+    pub(crate) options: Arc<OpenSession>,
+    /// State and versions: what is stored, and what will be with the next commit.
+    pub(crate) journal: Journal,
+    /// Where the files are to which a name or a path leads.
+    pub(crate) disk: Disk,
+    /// What is known of the files between looks.
+    pub(crate) workspace: Workspace,
+    /// The messages that stand in the window.
+    pub(crate) request: Request,
+    /// What later messages of the host need of earlier ones.
+    pub(crate) intake: Intake,
     chances: Box<dyn Chances>,
     /// Why the hazards are the built-in ones although the settings name others.
     odd_hazards: Option<String>,
@@ -107,10 +112,11 @@ impl LiveSession {
             Ok(hazards) => (hazards, None),
             Err(error) => (Hazards::shipped().clone(), Some(error.message())),
         };
-        let workspace = Workspace::open(Arc::clone(&options), &key)?;
+        let disk = Disk::open(Arc::clone(&options), &key)?;
         let mut live = Self {
             journal: Journal::open(store, Arc::clone(&options), key)?,
-            workspace,
+            disk,
+            workspace: Workspace::default(),
             request: Request::new(options.counter),
             intake: Intake::default(),
             chances: Box::new(hazards),
@@ -127,12 +133,12 @@ impl LiveSession {
             options,
         };
         live.reload()?;
-        if live.journal.state().opened().is_none() {
-            live.journal.begin(&live.workspace.disk.canonical_cwd())?;
+        if live.state().opened().is_none() {
+            live.journal.begin(&live.disk.canonical_cwd())?;
             live.reload()?;
         }
         live.was_closed = live.journal.was_closed()?;
-        live.workspace.plan_check(&live.journal)?;
+        live.plan_check()?;
         Ok(live)
     }
 
@@ -172,7 +178,7 @@ impl LiveSession {
     pub fn oddities(&self) -> Vec<String> {
         let built_in = |why| format!("the setting `hazards` is ignored: {why}");
         let hazards = self.odd_hazards.as_ref().map(built_in);
-        self.workspace.disk.oddities().into_iter().chain(hazards).collect()
+        self.disk.oddities().into_iter().chain(hazards).collect()
     }
 
     /// Discards the state in memory, which a panic may have left half made; it is read again from
@@ -184,21 +190,11 @@ impl LiveSession {
     /// Takes in the effects of a finished tool call: files read, edited, written, found. They are
     /// stored when it returns.
     pub fn record_tool_call(&mut self, finished: &FinishedToolCall) -> Result<()> {
-        self.workspace.ended(&finished.call, finished.is_error);
+        self.workspace.met.ended(&finished.call, finished.is_error);
         if !finished.may_touch_files() {
             return Ok(());
         }
-        self.stored(|live| live.workspace.record_tool_call(&mut live.journal, finished))
-    }
-
-    /// Takes in a move that a watcher saw, of a file or of a folder with files that the session
-    /// knows, by the paths that the agent sees. The effects are stored when it returns; the model
-    /// is told at its next call. Returns whether a known file was moved.
-    ///
-    /// # Errors
-    /// Errors of the store.
-    pub fn file_moved(&mut self, from: &Path, to: &Path) -> Result<bool> {
-        self.stored(|live| live.workspace.file_moved(&mut live.journal, from, to))
+        self.stored(|live| live.take_tool_call(finished))
     }
 
     /// Activates an object, and pins it if `pin` is set. Returns the answer for the model: the
@@ -217,8 +213,8 @@ impl LiveSession {
             return answer;
         }
         self.durably(|live| {
-            let answer = live.tools().activate(call, wanted, pin);
-            live.tools().note_refusal(call, wanted, answer.as_ref().ok());
+            let answer = live.activate_named(call, wanted, pin);
+            live.note_refusal(call, wanted, answer.as_ref().ok());
             // A refusal may have recorded what a look at the file found.
             live.commit_staged()?;
             answer
@@ -249,14 +245,6 @@ impl LiveSession {
         self.journal.images(object, version)
     }
 
-    /// Why a call must not run: what it writes holds a line that we put into this window in place of
-    /// content, and the file does not hold that line. `None` for everything else.
-    pub fn check_write(&self, tool: &str, args: &Value) -> Result<Option<String>> {
-        let _bounded = self.bounded();
-        let (journal, disk, request) = (&self.journal, &self.workspace.disk, &self.request);
-        Guard { journal, disk, request }.refuse_write(tool, args)
-    }
-
     /// What to add to the error of a failed `edit`, for the model. `None` if nothing helps: nothing
     /// changed and each text occurs once, or the file is not text, excluded, forgotten, or unknown
     /// and missing.
@@ -265,9 +253,9 @@ impl LiveSession {
     /// `oldText`. What this tells the model is stored when it returns.
     pub fn explain_failed_edit(&mut self, args: &Value) -> Result<Option<String>> {
         let _bounded = self.bounded();
-        let Some(path) = self.tools().file_of_edit(args)? else { return Ok(None) };
+        let Some(path) = self.file_of_edit(args)? else { return Ok(None) };
         self.durably(|live| {
-            let (help, notices) = live.tools().help_for_edit(&path, args)?;
+            let (help, notices) = live.help_for_edit(&path, args)?;
             live.commit_staged()?;
             live.waiting.extend(notices);
             Ok(help)
@@ -292,8 +280,7 @@ impl LiveSession {
         patch::apply(&mut request, &patches);
         let _bounded = self.bounded();
         self.reload_if_in_doubt()?;
-        let withholding = Withholding { journal: &self.journal, workspace: &self.workspace };
-        let is_excluded = |message: &_| withholding.text_reason(message).is_some();
+        let is_excluded = |message: &_| self.disk.text_reason(message).is_some();
         if self.request.note_payload(self.journal.state(), &request, is_excluded)? {
             self.durably(|live| live.commit(Activity::Active))?;
         }
@@ -305,9 +292,9 @@ impl LiveSession {
     /// newest one; call 0 is none of ours.
     pub fn record_usage(&mut self, reported: Reported) -> Result<()> {
         self.reload_if_in_doubt()?;
-        let call = reported.call.unwrap_or_else(|| self.journal.state().calls());
+        let call = reported.call.unwrap_or_else(|| self.state().calls());
         let reported = Reported { call: Some(call).filter(|call| *call > 0), ..reported };
-        let bill = self.journal.state().bill();
+        let bill = self.state().bill();
         let is_known = reported.id.as_deref().is_some_and(|id| bill.knows_report(id));
         if reported.total() == 0 {
             let is_call = reported.kind == ReportKind::Call && reported.call.is_some();
@@ -322,7 +309,7 @@ impl LiveSession {
 
     /// Tells the user once that the provider's reports count for nothing, if so.
     fn tell_of_usage(&mut self) {
-        let why = match self.journal.state().bill().usage_problem() {
+        let why = match self.state().bill().usage_problem() {
             _ if self.is_usage_told => return,
             _ if self.empty_reports >= EMPTY_REPORTS => "none",
             Some(UsageProblem::Constant) => "constant",
@@ -346,7 +333,7 @@ impl LiveSession {
     /// `INVALID_ARGUMENT` if it is out of reach, in the agent's sandbox.
     pub fn path_opened(&self, given: &str) -> Result<std::path::PathBuf> {
         let _bounded = self.bounded();
-        self.workspace.disk.path_opened(given)
+        self.disk.path_opened(given)
     }
 
     /// Checks every known file within reach: changed files get a version, missing ones a version
@@ -375,38 +362,17 @@ impl LiveSession {
         progress: &(dyn Fn(CheckProgress) + Sync),
     ) -> Result<Option<Reconciled>> {
         self.reload_if_in_doubt()?;
-        if self.workspace.is_check_due() { self.reconcile(progress).map(Some) } else { Ok(None) }
-    }
-
-    /// Whether the check of the files is still due.
-    pub fn is_reconcile_due(&self) -> bool {
-        self.workspace.is_check_due()
-    }
-
-    /// Tracks the files whose text the model has seen or will see, until the session is closed or
-    /// dropped.
-    ///
-    /// # Errors
-    /// `FILE` if the system provides no thread.
-    pub fn track(&mut self, options: TrackerOptions) -> Result<()> {
-        let _bounded = self.bounded();
-        self.workspace.track(&self.journal, options)
-    }
-
-    /// Waits until all earlier changes of tracked files are in the store; returns whether that took
-    /// no longer than `timeout`.
-    pub fn settle(&self, timeout: Duration) -> bool {
-        self.workspace.wait_until_tracked(timeout)
+        if self.is_reconcile_due() { self.reconcile(progress).map(Some) } else { Ok(None) }
     }
 
     /// Stores what is not stored yet and marks the session paused. If another process has written
     /// to the session since and nothing waits here, the session is left to that process. A session
     /// in which nothing happened is not stored.
     pub fn close(&mut self) -> Result<()> {
-        self.workspace.untrack();
+        self.workspace.tracked = None;
         self.reload_if_in_doubt()?;
         // The next check finds again what this one found, so that needs no commit.
-        let staged = self.journal.staged_events() > 0 && !self.workspace.is_check_staged();
+        let staged = self.journal.staged_events() > 0 && !self.is_check_staged();
         let is_left =
             || Ok::<_, Error>(self.journal.stored_at().is_none() || self.journal.has_moved_on()?);
         if staged || self.request.waits() || !is_left()? {
@@ -421,14 +387,5 @@ impl LiveSession {
             work(self.deadline() / 2);
         }
         Ok(())
-    }
-
-    fn tools(&mut self) -> Tools<'_> {
-        Tools {
-            journal: &mut self.journal,
-            workspace: &mut self.workspace,
-            request: &self.request,
-            options: &self.options,
-        }
     }
 }

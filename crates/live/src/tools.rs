@@ -20,20 +20,3 @@ mod steps;
 mod textless;
 
 pub use self::activation::Wanted;
-pub(super) use self::guard::Guard;
-use super::OpenSession;
-use super::journal::Journal;
-use super::request::Request;
-use super::workspace::Workspace;
-
-/// The parts of a session on which the tools work.
-pub(super) struct Tools<'a> {
-    /// State and versions.
-    pub(super) journal: &'a mut Journal,
-    /// The files to which a name or a path leads.
-    pub(super) workspace: &'a mut Workspace,
-    /// The messages that stand in the window.
-    pub(super) request: &'a Request,
-    /// Settings and counter.
-    pub(super) options: &'a OpenSession,
-}

@@ -2,17 +2,18 @@
 
 use std::collections::HashSet;
 
-use super::{Ingest, runs};
+use super::runs;
+use crate::LiveSession;
 use base::error::Result;
 use session::{MessageKind, Rewrite, Subject};
 
-impl Ingest<'_> {
+impl LiveSession {
     /// Makes segments of messages that left the front of the host's list. A segment that continues
     /// an earlier one covers that as well.
     ///
     /// `before`: the window before the host rewrote its list.
     pub(super) fn take_compacted(&mut self, how: Rewrite, before: &[u64]) -> Result<()> {
-        let now: HashSet<u64> = self.journal.state().chat().window.iter().copied().collect();
+        let now: HashSet<u64> = self.state().chat().window.iter().copied().collect();
         let survivor = before.iter().position(|at| now.contains(at));
         let gone = match (how, survivor) {
             (Rewrite::Compaction | Rewrite::Rearranged, Some(first)) => before[..first].to_vec(),
@@ -35,7 +36,7 @@ impl Ingest<'_> {
             .filter(|(first, last)| (*first..=*last).any(|at| self.is_said(at)));
         let mut joined: Vec<(u64, u64)> = Vec::new();
         for (mut first, mut last) in said {
-            let ranges = self.journal.state().compacted().filter_map(|entry| match entry.subject {
+            let ranges = self.state().compacted().filter_map(|entry| match entry.subject {
                 Subject::Segment { first, last, .. } => Some((first, last)),
                 _ => None,
             });
@@ -53,7 +54,7 @@ impl Ingest<'_> {
 
     /// Whether a message is the person's, the model's or a tool's.
     fn is_said(&self, at: u64) -> bool {
-        let known = self.journal.state().chat().get(at);
+        let known = self.state().chat().get(at);
         known.is_some_and(|message| !matches!(message.kind, MessageKind::Other))
     }
 }

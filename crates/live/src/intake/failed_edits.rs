@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use super::Ingest;
+use crate::LiveSession;
 use base::harness::{Call, ToolKind};
 use base::object::ObjectId;
 use context::host::{HostMessage, HostToolCall};
 use context::log_layout::Texts;
 use session::{Event, FaultKind, Showing};
 
-impl Ingest<'_> {
+impl LiveSession {
     /// Records that an edit failed whose lines had left. `at`: position of its result.
     pub(super) fn note_failed_edit(&mut self, at: u64, call: &HostToolCall, message: &HostMessage) {
         let asked = Call::new(&call.tool, &call.args);
@@ -17,9 +17,9 @@ impl Ingest<'_> {
         else {
             return;
         };
-        let disk = &self.workspace.disk;
+        let disk = &self.disk;
         let Ok(file) = disk.resolve(path).and_then(|path| disk.file_id(&path)) else { return };
-        let file = self.journal.state().files().current(&file).clone();
+        let file = self.state().files().current(&file).clone();
         let replaced = asked.replacements();
         let lines = replaced.iter().flat_map(|(old, _)| old.lines()).map(str::trim);
         if self.had_left(&file, lines.filter(|line| !line.is_empty())) {
@@ -31,7 +31,7 @@ impl Ingest<'_> {
     /// Whether any of these lines of a file had left. Where nothing of it stands any more, all had:
     /// what was to be replaced may not be its text at all.
     fn had_left<'a>(&self, file: &ObjectId, mut lines: impl Iterator<Item = &'a str>) -> bool {
-        let state = self.journal.state();
+        let state = self.state();
         let former: Vec<Showing> = state.former_showings(file).collect();
         let standing: Vec<&Showing> = state.showings(file).collect();
         if former.is_empty() || standing.is_empty() {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Ingest;
+use crate::LiveSession;
 use base::error::Result;
 use config::{Layout, Settings};
 use context::epoch::Bound;
@@ -13,7 +13,7 @@ use session::{Event, ResultFact, Treatment};
 /// Tokens of a call that brings back missing text, and of its answer.
 const ASKING_TOKENS: u64 = 60;
 
-impl Ingest<'_> {
+impl LiveSession {
     /// Decides how a result is shown. A result whose text changed never refers to others, since
     /// later results may refer to it.
     ///
@@ -32,11 +32,11 @@ impl Ingest<'_> {
         let (text, tokens) = (&*message.text(), message.text_tokens());
         let counter = self.options.counter;
         let output = FirstOutput { at, fact, text, tokens, counter, args, said };
-        let known = self.journal.state().chat().get(at);
+        let known = self.state().chat().get(at);
         let is_new = known.is_some_and(|known| known.changes == 0);
         let standing = if is_new { self.standing_blocks(&output)? } else { Vec::new() };
         let previews = self.previews(&output);
-        let treatment = first_sight::decide(self.journal.state(), &output, &standing, previews);
+        let treatment = first_sight::decide(self.state(), &output, &standing, previews);
         if treatment != Treatment::Given {
             self.journal.record(Event::Treated { at, treatment });
         }
@@ -55,7 +55,7 @@ impl Ingest<'_> {
     /// something that was not in the window, the bill must also bear that the rest of this output
     /// is needed right away, in a call of its own.
     fn may_preview(&self, tokens: u64) -> bool {
-        let bill = self.journal.state().bill();
+        let bill = self.state().bill();
         let (Some(last), Some(note)) = (bill.last.as_ref(), bill.prices.as_ref()) else {
             return true;
         };

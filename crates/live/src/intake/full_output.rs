@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::Ingest;
+use crate::LiveSession;
 use crate::journal::FULL_OUTPUT;
 use crate::workspace::is_temporary;
 use base::harness::{
@@ -20,7 +20,7 @@ use source::FileState;
 /// 2,000 lines of what they cut.
 const PROOF_BYTES: usize = 1_000;
 
-impl Ingest<'_> {
+impl LiveSession {
     /// The full output of a call, to be stored besides the shown part, and which part was shown.
     /// The field `full_output` says where it was and how long it is. If it is not stored,
     /// `no_content` says why: `too_large`, `binary`, `deleted`, or `differs` if the shown text is
@@ -37,7 +37,7 @@ impl Ingest<'_> {
         let told = Some(&*shown).filter(|_| may_tell && named.is_none()).and_then(file_told);
         let path = Path::new(named.or(told)?);
         let limit = self.options.settings.max_output_bytes;
-        let (whole, size, missing) = match self.workspace.disk.read_host_file(path, limit)? {
+        let (whole, size, missing) = match self.disk.read_host_file(path, limit)? {
             FileState::Text { text, .. } => {
                 let size = text.len() as u64;
                 let cut = cut_of(&text, &shown, &path.to_string_lossy());
@@ -67,8 +67,8 @@ impl Ingest<'_> {
     fn may_tell_file(&self, call: Call<'_>, message: &HostMessage) -> bool {
         message.has_failed()
             && matches!(call.kind(), ToolKind::Shell(_))
-            && self.workspace.disk.is_here()
-            && !self.journal.state().is_confined()
+            && self.disk.is_here()
+            && !self.state().is_confined()
     }
 }
 

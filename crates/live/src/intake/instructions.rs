@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::Ingest;
+use crate::LiveSession;
 use base::error::Result;
 use base::harness::{Call, ToolKind, shell, shows_text_of_files};
 use base::object::{Hash, ObjectId};
@@ -12,7 +12,7 @@ use config::Instructions;
 use context::host::HostMessage;
 use session::{Cause, Event, LineRange, ResultFact, Shows, Subject};
 
-impl Ingest<'_> {
+impl LiveSession {
     /// Records that a new result shows instructions, if it does.
     ///
     /// `args`: arguments of its call. `version`: that of the call's own object. `tokens`: those of the result's text.
@@ -23,7 +23,7 @@ impl Ingest<'_> {
         version: Option<&Hash>,
         tokens: u64,
     ) {
-        let Some(fact) = self.journal.state().result(at) else { return };
+        let Some(fact) = self.state().result(at) else { return };
         if self.options.settings.instruction_tokens == 0 || !self.shows_instructions(fact, args) {
             return;
         }
@@ -48,15 +48,21 @@ impl Ingest<'_> {
             return Ok(());
         }
         let Some((path, tokens)) = called_skill(message) else { return Ok(()) };
-        let path = self.workspace.disk.resolve(&path)?;
-        let (workspace, journal) = (&mut *self.workspace, &mut *self.journal);
-        let Some((object, version)) = workspace.index_file(journal, &path, Cause::Read)? else {
+        let path = self.disk.resolve(&path)?;
+        let Some((object, version)) = self.index_file(&path, Cause::Read)? else {
             return Ok(());
         };
-        let subject = journal.state().subject(&object);
+        let subject = self.state().subject(&object);
         if let Some(Subject::File { lines: Some(lines), .. }) = subject {
             let ranges = vec![LineRange { first: 1, last: *lines }];
-            journal.record(Event::InForce { object, version, ranges, whole: true, at, tokens });
+            self.journal.record(Event::InForce {
+                object,
+                version,
+                ranges,
+                whole: true,
+                at,
+                tokens,
+            });
         }
         Ok(())
     }
@@ -67,12 +73,12 @@ impl Ingest<'_> {
         if !fact.is_output || !fact.ok {
             return false;
         }
-        let instructions = &self.workspace.disk.instructions;
+        let instructions = &self.disk.instructions;
         let are_in = |path: &str| instructions.are_in(Path::new(path));
         let asked = Call::new(&fact.tool, args);
         match &fact.shows {
             Shows::File { object, .. } | Shows::Activated { object, .. } => {
-                let entry = self.journal.state().index().get(object);
+                let entry = self.state().index().get(object);
                 entry.is_some_and(|entry| match &entry.subject {
                     file @ Subject::File { path, .. } => {
                         are_in(path)
@@ -100,7 +106,7 @@ impl Ingest<'_> {
     /// Whether these lines are all of a file. Hosts do not show the empty line after the last line
     /// end.
     fn is_whole_file(&self, object: &ObjectId, ranges: &[LineRange]) -> bool {
-        match (self.journal.state().subject(object), ranges) {
+        match (self.state().subject(object), ranges) {
             (Some(Subject::File { lines: Some(lines), .. }), [range]) => {
                 range.first <= 1 && range.last + 1 >= *lines
             }

@@ -5,7 +5,8 @@
 use serde_json::{Value, json};
 
 use super::instructions::called_skill;
-use super::{Ingest, Ingested, PendingCall};
+use super::{Ingested, PendingCall};
+use crate::LiveSession;
 use base::error::Result;
 use config::Instructions;
 use context::forms::shortened;
@@ -33,7 +34,7 @@ struct Found {
     may_be_cut: bool,
 }
 
-impl Ingest<'_> {
+impl LiveSession {
     /// Takes in the output that a message holds, if it does. `at`: its position in the chat.
     /// `is_kept`: whether the host sends the message itself.
     pub(super) fn take_output(
@@ -76,9 +77,9 @@ impl Ingest<'_> {
     /// is of a file: only what is on disk like that counts as one.
     fn pasted(&self, message: &HostMessage) -> Option<Found> {
         let text = message.texts.first()?;
-        let on_disk = |path: &str| self.workspace.disk.text_to_compare(path).ok().flatten();
+        let on_disk = |path: &str| self.disk.text_to_compare(path).ok().flatten();
         let files = pasted_files(text, &on_disk);
-        let name = |file: &Pasted<'_>| format!("@{}", self.journal.state().shown_path(file.path));
+        let name = |file: &Pasted<'_>| format!("@{}", self.state().shown_path(file.path));
         let mut names: Vec<String> = files.iter().take(TITLE_FILES).map(name).collect();
         if files.len() > TITLE_FILES {
             names.push(format!("and {} more", files.len() - TITLE_FILES));

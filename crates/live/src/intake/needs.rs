@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::Ingest;
+use crate::LiveSession;
 use crate::request::ListTail;
 use base::error::Result;
 use config::Layout;
@@ -11,7 +11,7 @@ use context::evidence::AnswerNeeds;
 use context::host::HostMessage;
 use session::{ChatMessage, Event, MessageKind, NEWEST_STEPS, Session};
 
-impl Ingest<'_> {
+impl LiveSession {
     /// Goes over the messages of the window that were not checked yet: those that crossed, or all
     /// of them after the list was rewritten, a text changed or the session was opened again. Needs
     /// of messages that were known before this call are already recorded.
@@ -31,7 +31,7 @@ impl Ingest<'_> {
                 _ if volatile => evidence.pass(),
                 Some(message) => evidence.take(at, message, held(state, at, message).as_deref()),
                 None => {
-                    let message = self.request.kept_message(self.journal, index)?;
+                    let message = self.request.kept_message(&self.journal, index)?;
                     evidence.take(at, &message, held(state, at, &message).as_deref())
                 }
             };

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::describe::{blank_fact, describe};
 use super::full_output::told_cut;
-use super::{Ingest, Ingested, PendingCall};
+use super::{Ingested, PendingCall};
+use crate::LiveSession;
 use crate::journal::ContentFrom;
 use crate::workspace::ShellRead;
 use base::error::Result;
@@ -24,12 +25,12 @@ use session::{
 };
 use source::ShownFile;
 
-impl Ingest<'_> {
+impl LiveSession {
     /// Takes in a tool result. `None` if it answers no known call: it passes through.
     pub(super) fn take_result(&mut self, message: &HostMessage) -> Result<Option<Ingested>> {
         let Some(place) = self.intake.pending_for(message) else { return Ok(None) };
         let pending = self.intake.pending.remove(place);
-        let at = self.journal.state().chat().len();
+        let at = self.state().chat().len();
         self.examine(pending, message, at).map(Some)
     }
 
@@ -53,10 +54,10 @@ impl Ingest<'_> {
         if message.withheld.is_some() && self.journal.is_forgotten(&object)? {
             return Ok(Ingested { fact, from: None, call: pending, version: None, shown: None });
         }
-        if self.journal.state().is_own_tool(&call.tool) {
+        if self.state().is_own_tool(&call.tool) {
             let (shows, from) = self.activated(call, message)?;
             if let Shows::Activated { object, .. } = &shows
-                && let Some(run) = self.journal.state().fact_of(object)
+                && let Some(run) = self.state().fact_of(object)
             {
                 (fact.ok, fact.exit) = (run.ok, run.exit);
             }
@@ -100,7 +101,7 @@ impl Ingest<'_> {
     pub(super) fn take_changed_text(&mut self, at: u64, message: &HostMessage) -> Result<()> {
         let (tokens, digest) = (message.tokens(), message.digest().clone());
         let withheld = message.withheld.is_some();
-        let known = self.journal.state().chat().get(at);
+        let known = self.state().chat().get(at);
         let changes = known.map_or(0, |known| known.changes);
         let fact = match known.map_or(MessageKind::Other, |known| known.kind.clone()) {
             MessageKind::Result(fact) => fact,
@@ -142,7 +143,7 @@ impl Ingest<'_> {
         let Some((_, shown)) = text.split_once('\n').filter(|_| message.is_readable) else {
             return Ok((Shows::Own, None));
         };
-        let activated = self.journal.state().effects(&call.id).filter_map(|effect| match effect {
+        let activated = self.state().effects(&call.id).filter_map(|effect| match effect {
             Effect::Activated(one) => Some(one),
             _ => None,
         });
@@ -180,10 +181,10 @@ impl Ingest<'_> {
             return Ok(own);
         }
         let asked = Call::new(&call.tool, &call.args);
-        if let Some(shown) = self.workspace.shown_by(asked, &message.text()) {
+        if let Some(shown) = self.shown_by(asked, &message.text()) {
             return Ok(self.shell_read(call, message, &shown, before)?.unwrap_or(own));
         }
-        let Ok(touched) = self.workspace.disk.touched(asked) else { return Ok(own) };
+        let Ok(touched) = self.disk.touched(asked) else { return Ok(own) };
         let mut found = Vec::with_capacity(touched.len());
         for (cause, path) in touched {
             let versions = self.touched_versions(call, message, (cause, &path), before)?;
@@ -216,8 +217,8 @@ impl Ingest<'_> {
         before: Option<&[(ObjectId, Hash)]>,
     ) -> Result<Option<(Shows, Option<ContentFrom>)>> {
         let output = message.text();
-        let location = self.workspace.disk.location(&shown.path);
-        let state = self.journal.state();
+        let location = self.disk.location(&shown.path);
+        let state = self.state();
         let file = state.files().current(&location.id()?).clone();
         let read = |effect: &Effect| match effect {
             Effect::Read(read, version) if *read == file => Some(version.clone()),
@@ -234,8 +235,7 @@ impl Ingest<'_> {
         if !versions.is_empty() || before.is_some() || message.withheld.is_some() {
             return Ok(None);
         }
-        let (workspace, journal) = (&mut *self.workspace, &mut *self.journal);
-        let found = workspace.index_shell_read(journal, shown, &output, &call.id)?;
+        let found = self.index_shell_read(shown, &output, &call.id)?;
         found
             .map(|ShellRead { file, version, slice }| self.lines_of(file, version, &slice))
             .transpose()
@@ -263,8 +263,8 @@ impl Ingest<'_> {
         (cause, path): (Cause, &Path),
         before: Option<&[(ObjectId, Hash)]>,
     ) -> Result<Option<(ObjectId, Vec<Hash>)>> {
-        let location = self.workspace.disk.location(path);
-        let state = self.journal.state();
+        let location = self.disk.location(path);
+        let state = self.state();
         // A file that was read and then moved, before its lines came in, is known as what it is
         // now.
         let file = state.files().current(&location.id()?).clone();
@@ -286,18 +286,16 @@ impl Ingest<'_> {
         if noted || !versions.is_empty() {
             return Ok(Some((file, versions)));
         }
-        let (workspace, journal) = (&mut *self.workspace, &mut *self.journal);
         let asked = Call::new(&call.tool, &call.args);
-        if workspace.disk.is_known_by_reports(&location) && message.withheld.is_none() {
+        if self.disk.is_known_by_reports(&location) && message.withheld.is_none() {
             if !cause.by_model() {
-                return workspace.index_reported_read(journal, &location, call, message);
+                return self.index_reported_read(&location, call, message);
             }
-            let told =
-                workspace.index_reported_change(journal, &location, cause, &call.id, asked)?;
+            let told = self.index_reported_change(&location, cause, &call.id, asked)?;
             return Ok(told.map(|(file, _)| (file, Vec::new())));
         }
         let made_by = (&*call.id, asked);
-        let indexed = workspace.index_touched(journal, (path, &location), cause, made_by)?;
+        let indexed = self.index_touched((path, &location), cause, made_by)?;
         Ok(indexed.map(|(file, version)| (file, vec![version])))
     }
 
@@ -310,7 +308,7 @@ impl Ingest<'_> {
         at: u64,
     ) -> Result<Option<Vec<(ObjectId, Hash)>>> {
         let call = &pending.call;
-        let state = self.journal.state();
+        let state = self.state();
         if pending.closed_at.is_some() || state.subject(&ObjectId::new(&*call.id)).is_none() {
             return Ok(None);
         }
@@ -329,11 +327,11 @@ impl Ingest<'_> {
     /// Unanswered calls get an object that says so: status `fail`, null content. A result that
     /// comes later is its next version.
     pub(super) fn close_unanswered(&mut self) -> Result<()> {
-        let at = self.journal.state().chat().len();
+        let at = self.state().chat().len();
         let mut pending = std::mem::take(&mut self.intake.pending);
         for open in pending.iter_mut().filter(|pending| pending.closed_at.is_none()) {
             open.closed_at = Some(at);
-            if !self.journal.state().is_own_tool(&open.call.tool) {
+            if !self.state().is_own_tool(&open.call.tool) {
                 self.put_unanswered(&open.call, at)?;
             }
         }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::Ingest;
+use crate::LiveSession;
 use crate::journal::{ContentFrom, Journal};
 use base::error::{Error, Result};
 use base::object::{Hash, render_slice};
@@ -15,19 +15,19 @@ use context::host::{HostMessage, HostToolCall};
 use context::log_layout::{Texts, excerpt_text, reread_text};
 use session::{Event, ShownResult, Treatment};
 
-impl Ingest<'_> {
+impl LiveSession {
     /// Stages the full text of a result that is not in the list yet, and returns the content that
     /// the host should show; `None`: unchanged.
-    pub(crate) fn show(&mut self, message: &HostMessage) -> Result<Option<String>> {
+    pub(crate) fn shown_content(&mut self, message: &HostMessage) -> Result<Option<String>> {
         let id = message.key.calls.first().map(String::as_str).unwrap_or_default();
         let Some(place) = self.intake.pending_for(message) else { return Ok(None) };
         let pending = self.intake.pending[place].clone();
         let before = self.intake.pending[..place].iter();
         let place = before.filter(|before| before.answer == pending.answer).count();
-        if self.journal.state().is_own_tool(&pending.call.tool) || message.withheld.is_some() {
+        if self.state().is_own_tool(&pending.call.tool) || message.withheld.is_some() {
             return Ok(None);
         }
-        let at = self.journal.state().chat().len() + place as u64;
+        let at = self.state().chat().len() + place as u64;
         let ingested = self.examine(pending, message, at)?;
         let toolcall = ingested.fact.object.clone().zip(ingested.version.clone());
         let Some((object, version)) = toolcall else { return Ok(None) };
@@ -36,7 +36,7 @@ impl Ingest<'_> {
         let (fact, counter, said) = (&ingested.fact, self.options.counter, &*ingested.call.said);
         let output = FirstOutput { at, fact, text: &text, tokens, counter, args, said };
         let treatment = self.in_part(&output)?;
-        let state = self.journal.state();
+        let state = self.state();
         let part = match &treatment {
             Treatment::Excerpt { pieces } => Some(excerpt_text(state, fact, &text, pieces)?),
             Treatment::Reread { parts } => Some(reread_text(state, fact, &text, parts)?),
@@ -63,7 +63,7 @@ impl Ingest<'_> {
         let mut standing = self.standing_blocks(output)?;
         standing.retain(|block| self.is_as_given(block.at));
         let previews = Previews { reads: false, ..self.previews(output) };
-        Ok(match first_sight::decide(self.journal.state(), output, &standing, previews) {
+        Ok(match first_sight::decide(self.state(), output, &standing, previews) {
             excerpt @ Treatment::Excerpt { .. } => excerpt,
             Treatment::Reread { mut parts } => {
                 for part in &mut parts {
@@ -77,7 +77,7 @@ impl Ingest<'_> {
 
     /// Whether a result stands as the tool gave it, in the host's list as well.
     fn is_as_given(&self, at: u64) -> bool {
-        let state = self.journal.state();
+        let state = self.state();
         let is_given = *state.treatment(at) == Treatment::Given && !state.is_shown_in_part(at);
         is_given && state.result(at).is_some()
     }
@@ -89,7 +89,7 @@ impl Ingest<'_> {
         message: &HostMessage,
         at: u64,
     ) -> Option<ShownResult> {
-        let state = self.journal.state();
+        let state = self.state();
         if !state.shows_itself(&call.id) {
             return None;
         }

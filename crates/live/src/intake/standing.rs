@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::Ingest;
+use crate::LiveSession;
 use crate::journal::Journal;
 use base::error::{Error, Result};
 use context::first_sight::{self, FirstOutput};
@@ -21,24 +21,24 @@ pub(super) struct StandingLines {
     made_at: u64,
 }
 
-impl Ingest<'_> {
+impl LiveSession {
     /// The blocks of a new result that stand in the window already.
     pub(super) fn standing_blocks(&mut self, output: &FirstOutput<'_>) -> Result<Vec<LineBlock>> {
-        let Some(min_lines) = first_sight::block_lines(self.journal.state(), output) else {
+        let Some(min_lines) = first_sight::block_lines(self.state(), output) else {
             return Ok(Vec::new());
         };
         let index = if let Some(index) = self.valid_index() {
             index
         } else {
             let mut index = LinesIndex::default();
-            let window = self.journal.state().shown_window();
+            let window = self.state().shown_window();
             for (at, _) in window.filter(|(at, _)| *at < output.at) {
-                enter_lines(self.journal, &mut index, at)?;
+                enter_lines(&self.journal, &mut index, at)?;
             }
             index
         };
         let mut blocks = index.blocks(output.text, min_lines, output.counter);
-        blocks.retain(|block| has_latest_numbers(self.journal.state(), block.at));
+        blocks.retain(|block| has_latest_numbers(self.state(), block.at));
         self.keep_index(index);
         Ok(first_sight::without_failures(output, min_lines, blocks))
     }
@@ -46,7 +46,7 @@ impl Ingest<'_> {
     /// Adds the lines of a new message, once it is decided how it is shown.
     pub(super) fn note_lines(&mut self, at: u64) -> Result<()> {
         let Some(mut index) = self.valid_index() else { return Ok(()) };
-        enter_lines(self.journal, &mut index, at)?;
+        enter_lines(&self.journal, &mut index, at)?;
         self.keep_index(index);
         Ok(())
     }

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use uuid::{Builder, Uuid};
 
+use super::PendingCall;
 use super::describe::{args_display, blank_fact, brief_of};
 use super::full_output::told_cut;
-use super::{Ingest, PendingCall};
+use crate::LiveSession;
 use crate::journal::{FULL_OUTPUT, image_name};
 use base::error::Result;
 use base::harness::Call;
@@ -18,7 +19,7 @@ use context::forms::lines_phrase;
 use context::host::{HostMessage, HostToolCall};
 use session::{Event, RequestKey, ResultFact, Shows};
 
-impl Ingest<'_> {
+impl LiveSession {
     /// Stages the toolcall of a call and its result; returns the object and the version. If the
     /// host cut the output, the fact then says so. `at`: the position in the chat of its message.
     pub(super) fn put_toolcall(
@@ -66,7 +67,7 @@ impl Ingest<'_> {
         fields.insert("args_display".into(), json!(args_display(&call.args)));
         fields.extend(title.map(|title| ("title".to_owned(), json!(title))));
         fields.insert("status".into(), json!(if fact.ok { "ok" } else { "fail" }));
-        let files = self.workspace.file_refs(&call.id, &fact.shows);
+        let files = self.file_refs(&call.id, &fact.shows);
         if !files.is_empty() {
             fields.insert("file_refs".into(), Value::Array(files));
         }
@@ -193,7 +194,7 @@ impl Ingest<'_> {
         }
         let brief = match &message.withheld {
             Some(_) => String::new(),
-            None => self.journal.state().brief(id).to_owned(),
+            None => self.state().brief(id).to_owned(),
         };
         let additional = images(message);
         let payload = Payload { content, fields, additional, ..Payload::default() };

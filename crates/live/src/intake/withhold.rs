@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use self::members::may_be_member;
-use crate::journal::Journal;
-use crate::workspace::Workspace;
+use crate::LiveSession;
+use crate::workspace::Disk;
 use base::error::Result;
 use base::harness::shell::PathWord;
 use base::harness::{Call, ToolKind, command_line};
@@ -63,24 +63,16 @@ struct Judged {
     heads_matches: bool,
 }
 
-/// Finds such messages.
-pub(crate) struct Withholding<'a> {
-    /// The chat, and what was forgotten.
-    pub(crate) journal: &'a Journal,
-    /// What is excluded.
-    pub(crate) workspace: &'a Workspace,
-}
-
-impl Withholding<'_> {
+impl LiveSession {
     /// Puts placeholders in the place of messages whose text must not be stored. `skip`: number of
     /// messages of the window that stand before these.
     ///
     /// A message that the chat holds unchanged was judged when it came: a resumed session judges
     /// only new ones.
     pub(crate) fn withhold(&self, skip: usize, messages: &mut [HostMessage]) -> Result<()> {
-        let _remembering = self.workspace.disk.remembering();
+        let _remembering = self.disk.remembering();
         let mut answers = Answers::default();
-        let mut next = self.journal.state().chat().passing.own_before(skip);
+        let mut next = self.state().chat().passing.own_before(skip);
         for place in 0..messages.len() {
             let (before, rest) = messages.split_at_mut(place);
             let message = &mut rest[0];
@@ -106,7 +98,7 @@ impl Withholding<'_> {
                     reason.map(|reason| (reason, Vec::new()))
                 }
                 _ if is_known => None,
-                _ => self.text_reason(message).map(|reason| (reason, Vec::new())),
+                _ => self.disk.text_reason(message).map(|reason| (reason, Vec::new())),
             };
             if let Some((reason, calls)) = found {
                 *message = message.withhold(reason, calls);
@@ -118,7 +110,7 @@ impl Withholding<'_> {
     /// The position in the chat of a message of the list, if it is known. `next`: the place in the
     /// window of the first message that may be it.
     fn known_at(&self, next: &mut usize, message: &HostMessage) -> Option<u64> {
-        let chat = self.journal.state().chat();
+        let chat = self.state().chat();
         let own = chat.own_window.iter().enumerate().skip(*next).take(MAX_GONE);
         let mut own = own.filter(|(_, at)| chat.get(**at).is_some_and(|it| it.key == message.key));
         let (place, at) = own.next()?;
@@ -128,7 +120,7 @@ impl Withholding<'_> {
 
     /// Whether the chat holds a message unchanged, with its text; sets its tokens then.
     fn is_unchanged(&self, at: u64, message: &HostMessage) -> bool {
-        let known = self.journal.state().chat().get(at);
+        let known = self.state().chat().get(at);
         let is_it = known.filter(|known| !known.withheld && known.digest == *message.digest());
         if let Some(known) = is_it {
             message.know_tokens(known.tokens);
@@ -171,8 +163,7 @@ impl Withholding<'_> {
         let asked = Call::new(&call.tool, &call.args);
         let touched = asked.touches().into_iter().map(|touch| touch.path);
         let paths: Vec<&str> = touched.chain(asked.path()).collect();
-        let stays =
-            |text: &str| paths.contains(&text) || self.workspace.disk.is_excluded_given(text);
+        let stays = |text: &str| paths.contains(&text) || self.disk.is_excluded_given(text);
         match asked.command_argument() {
             Some((name, command)) => {
                 let mut args = without_text(&call.args, &|text| text == command);
@@ -193,7 +184,7 @@ impl Withholding<'_> {
         answers: &'a mut Answers,
     ) -> Result<&'a [JudgedCall]> {
         let Some(id) = result.key.calls.first() else { return Ok(&[]) };
-        let chat = self.journal.state().chat();
+        let chat = self.state().chat();
         let window = &chat.window[..skip.min(chat.window.len())];
         let listed = before.iter().rev().map(|message| &message.key);
         let known = window.iter().rev().filter_map(|at| Some(&chat.get(*at)?.key));
@@ -225,7 +216,7 @@ impl Withholding<'_> {
 
     /// Why the text of a known result must not be stored again.
     fn known_reason(&self, at: Option<u64>) -> Result<Option<WithheldReason>> {
-        let fact = at.and_then(|at| self.journal.state().result(at));
+        let fact = at.and_then(|at| self.state().result(at));
         match fact.and_then(|fact| fact.object.as_ref()) {
             Some(object) if self.journal.is_forgotten(object)? => {
                 Ok(Some(WithheldReason::Forgotten))
@@ -239,19 +230,19 @@ impl Withholding<'_> {
         message: &HostMessage,
         calls: &[JudgedCall],
     ) -> Result<Option<WithheldReason>> {
-        let Some(id) = message.key.calls.first() else { return Ok(self.text_reason(message)) };
+        let Some(id) = message.key.calls.first() else { return Ok(self.disk.text_reason(message)) };
         let object = ObjectId::new(&**id);
         // Another session's call may have the ID.
-        let is_ours = self.journal.was_refused(&object)
-            || self.journal.state().index().get(&object).is_some();
+        let is_ours =
+            self.journal.was_refused(&object) || self.state().index().get(&object).is_some();
         if is_ours && self.journal.is_forgotten(&object)? {
             return Ok(Some(WithheldReason::Forgotten));
         }
         // Local servers repeat IDs: any call of this one may be meant.
         let mut meant = calls.iter().filter(|call| call.id == *id);
         let reason = meant.clone().find_map(|call| call.reason);
-        let shows = |call: &JudgedCall| self.reason_in_output(message, &call.command);
-        let reason = reason.or_else(|| self.text_reason(message));
+        let shows = |call: &JudgedCall| self.disk.reason_in_output(message, &call.command);
+        let reason = reason.or_else(|| self.disk.text_reason(message));
         let reason = reason.or_else(|| meant.find_map(shows));
         Ok(match reason {
             None => self.inner_reason(message)?,
@@ -268,18 +259,18 @@ impl Withholding<'_> {
             if let Some(reason) = self.call_reason(call, &names)? {
                 return Ok(Some(reason));
             }
-            if let Some(reason) = self.reason_in_output(message, &Judged::of(names)) {
+            if let Some(reason) = self.disk.reason_in_output(message, &Judged::of(names)) {
                 return Ok(Some(reason));
             }
         }
         // Unknown calls may have read any file.
-        let reach = inner.has_more.then(|| self.workspace.disk.agent_cwd.clone());
+        let reach = inner.has_more.then(|| self.disk.agent_cwd.clone());
         let unknown = Judged { reach: reach.into_iter().collect(), heads_matches: false };
-        Ok(self.reason_in_output(message, &unknown))
+        Ok(self.disk.reason_in_output(message, &unknown))
     }
 
     fn is_own(&self, call: &HostToolCall) -> bool {
-        self.journal.state().is_own_tool(&call.tool)
+        self.state().is_own_tool(&call.tool)
     }
 
     /// Why a call's input or output must not be stored. Lists of paths show no text of files.
@@ -288,7 +279,7 @@ impl Withholding<'_> {
         call: &HostToolCall,
         commands: &[NamesInCommand],
     ) -> Result<Option<WithheldReason>> {
-        let (asked, disk) = (Call::new(&call.tool, &call.args), &self.workspace.disk);
+        let (asked, disk) = (Call::new(&call.tool, &call.args), &self.disk);
         let kind = asked.kind();
         if matches!(kind, ToolKind::List | ToolKind::Find) || self.is_own(call) {
             return Ok(None);
@@ -312,8 +303,8 @@ impl Withholding<'_> {
                 named.any(is_excluded)
             }
             _ => {
-                commands.iter().any(|names| self.names_excluded(names))
-                    || self.holds_excluded(&call.args)
+                commands.iter().any(|names| self.disk.names_excluded(names))
+                    || self.disk.holds_excluded(&call.args)
             }
         };
         Ok(is_named.then_some(WithheldReason::Excluded))
@@ -321,7 +312,7 @@ impl Withholding<'_> {
 
     /// The names in a call's command or program: unknown tools may run commands too.
     fn names_in_call(&self, call: &HostToolCall) -> Vec<NamesInCommand> {
-        let (asked, disk) = (Call::new(&call.tool, &call.args), &self.workspace.disk);
+        let (asked, disk) = (Call::new(&call.tool, &call.args), &self.disk);
         if !disk.excludes_any() || self.is_own(call) {
             return Vec::new();
         }
@@ -332,10 +323,12 @@ impl Withholding<'_> {
         let in_program = |program| source::names_in_program(program, &folder);
         asked.programs().into_iter().map(in_program).collect()
     }
+}
 
+impl Disk {
     /// Whether a text says that it is from an excluded file, or a person's command names one.
     pub(crate) fn text_reason(&self, message: &HostMessage) -> Option<WithheldReason> {
-        if !self.workspace.disk.excludes_any() {
+        if !self.excludes_any() {
             return None;
         }
         let is_so = match message.key.role.as_str() {
@@ -343,7 +336,7 @@ impl Withholding<'_> {
             "user" => message
                 .texts
                 .iter()
-                .any(|text| attached_files(text).any(|path| self.excludes_name(path))),
+                .any(|text| attached_files(text).any(|path| self.excludes_short(path))),
             "bashExecution" => self.runs_on_excluded(&message.raw),
             _ => false,
         };
@@ -354,7 +347,7 @@ impl Withholding<'_> {
     fn runs_on_excluded(&self, message: &str) -> bool {
         let fields: Value = serde_json::from_str(message).unwrap_or_default();
         let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
-        let names = source::names_in(text("command"), &self.workspace.disk.agent_cwd);
+        let names = source::names_in(text("command"), &self.agent_cwd);
         self.names_excluded(&names)
             || self.is_from_excluded(text("output"), names.heads_matches)
             || self.shows_excluded(text("output"), &Judged::of(vec![names])).is_some()
@@ -363,7 +356,7 @@ impl Withholding<'_> {
     /// Whether an output says about itself that it comes from an excluded file.
     fn is_from_excluded(&self, text: &str, heads_matches: bool) -> bool {
         let named = source::named_in_output(text, heads_matches);
-        named.iter().any(|path| self.excludes_name(path))
+        named.iter().any(|path| self.excludes_short(path))
     }
 
     /// Why an output, judged by its command, must not be stored.
@@ -373,44 +366,42 @@ impl Withholding<'_> {
 
     /// Whether a text, judged by its command, is from an excluded file or may hold its secret.
     fn shows_excluded(&self, text: &str, command: &Judged) -> Option<WithheldReason> {
-        let disk = &self.workspace.disk;
         if command.heads_matches && self.is_from_excluded(text, true) {
             return Some(WithheldReason::Excluded);
         }
         let may_hold_secret = !command.reach.is_empty()
             && redact_text(text).text.is_some()
-            && command.reach.iter().any(|place| disk.excludes_within(place));
+            && command.reach.iter().any(|place| self.excludes_within(place));
         may_hold_secret.then_some(WithheldReason::Secret)
     }
 
-    fn excludes_name(&self, path: &str) -> bool {
-        path.len() <= MAX_PATH_BYTES && self.workspace.disk.excludes_name(Path::new(path))
+    fn excludes_short(&self, path: &str) -> bool {
+        path.len() <= MAX_PATH_BYTES && self.excludes_name(Path::new(path))
     }
 
     /// Whether a command names an excluded file: by a word, or by a path from the folder it enters.
     fn names_excluded(&self, names: &NamesInCommand) -> bool {
-        let disk = &self.workspace.disk;
-        if !disk.excludes_any() {
+        if !self.excludes_any() {
             return false;
         }
         let by_word = |(index, word): (usize, &PathWord)| {
             let mut places = names.folders.iter().map(|folder| folder.join(&word.text));
             if word.is_code && may_be_member(&word.text) {
                 return index < MAX_LOOKED_UP
-                    && places.any(|place| disk.is_there(&place) && disk.is_excluded(&place));
+                    && places.any(|place| self.is_there(&place) && self.is_excluded(&place));
             }
             let leads_there = || {
-                let is_wild = word.is_whole && disk.is_excluded_given(&word.text);
-                is_wild || disk.resolve(&word.text).is_ok_and(|path| disk.is_excluded(&path))
+                let is_wild = word.is_whole && self.is_excluded_given(&word.text);
+                is_wild || self.resolve(&word.text).is_ok_and(|path| self.is_excluded(&path))
             };
-            places.any(|place| disk.excludes_name(&place))
+            places.any(|place| self.excludes_name(&place))
                 || (index < MAX_LOOKED_UP && leads_there())
         };
         let by_path = |(index, path): (usize, &PathBuf)| {
-            disk.excludes_name(path)
+            self.excludes_name(path)
                 || path
                     .to_str()
-                    .is_some_and(|path| index < MAX_LOOKED_UP && disk.is_excluded_given(path))
+                    .is_some_and(|path| index < MAX_LOOKED_UP && self.is_excluded_given(path))
         };
         names.words.iter().enumerate().any(by_word) || names.paths.iter().enumerate().any(by_path)
     }
@@ -420,11 +411,8 @@ impl Withholding<'_> {
         match args {
             Value::String(text) => {
                 // A sentence may end like a path.
-                let is_path =
-                    || !text.contains(char::is_whitespace) || self.workspace.disk.exists(text);
-                text.len() <= MAX_PATH_BYTES
-                    && self.workspace.disk.is_excluded_given(text)
-                    && is_path()
+                let is_path = || !text.contains(char::is_whitespace) || self.exists(text);
+                text.len() <= MAX_PATH_BYTES && self.is_excluded_given(text) && is_path()
             }
             Value::Array(values) => values.iter().any(|value| self.holds_excluded(value)),
             Value::Object(fields) => fields.values().any(|value| self.holds_excluded(value)),

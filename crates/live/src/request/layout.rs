@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ListTail, Request};
 use crate::journal::Journal;
-use crate::workspace::Workspace;
 use crate::{CallInfo, Notice, OpenSession};
 use base::error::Result;
 use base::harness::{Call, ToolKind};
@@ -40,8 +39,6 @@ pub(crate) struct LayOut<'a> {
     pub(crate) known: u64,
     /// Position of the newest message, if it can carry a note.
     pub(crate) newest: Option<u64>,
-    /// The files.
-    pub(crate) workspace: &'a Workspace,
     /// Settings and counter.
     pub(crate) options: &'a OpenSession,
     /// Pins that ended now because their text was forgotten.

@@ -6,7 +6,7 @@
 
 use super::layout::LayOut;
 use crate::Notice;
-use crate::workspace::may_tell_again;
+use crate::workspace::{may_tell_again, tell_left};
 use base::error::Result;
 use base::object::ObjectId;
 use config::Layout;
@@ -47,7 +47,7 @@ impl LayOut<'_> {
     /// a person is told of it.
     pub(super) fn tell_left(&mut self) -> Result<Vec<Notice>> {
         let Some(at) = self.newest else { return Ok(Vec::new()) };
-        let changes = self.workspace.tell_left(self.journal, at)?;
+        let changes = tell_left(self.journal, self.options, at)?;
         Ok(changes.iter().filter_map(|change| change.told(Layout::Log)).collect())
     }
 

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 use super::LiveSession;
-use crate::intake::{Ingest, Taken, count_tokens, restore_wholes};
+use crate::intake::{Taken, count_tokens, restore_wholes};
 use crate::journal::Activity;
 use crate::request::{Growth, LayOut, ListTail, NextRequest, changed_since_last, coming};
 use crate::workspace::TrackerReport;
@@ -106,7 +106,7 @@ impl LiveSession {
         messages: &mut [HostMessage],
     ) -> Result<()> {
         restore_wholes(&self.journal, messages)?;
-        self.workspace.say_ends(messages);
+        self.say_ends(messages);
         self.withhold(skip, messages)
     }
 
@@ -117,23 +117,23 @@ impl LiveSession {
         let LaidOut { edits, prompt, recorded, bill } = laid;
         self.record_call(recorded, taken.repeats, call, prompt, bill);
         self.commit(Activity::Active)?;
-        let call = self.journal.state().calls();
+        let call = self.state().calls();
         self.is_opened_anew = false;
         self.request.sent(call);
-        self.workspace.sent();
+        self.workspace.met.clear();
         Ok(Transformed::Edits { call, edits: view::instructions(&edits), notices })
     }
 
     /// *Hear*: what the tracker reported since the last call.
     fn hear(&mut self) -> Result<()> {
         self.reload_if_in_doubt()?;
-        let TrackerReport { moves, notices } = self.workspace.take_tracker_report();
+        let TrackerReport { moves, notices } = self.take_tracker_report();
         self.waiting.extend(notices);
         if let Some(id) = self.journal.newly_split_off()? {
             self.waiting.push(Notice::SessionSplit { id: id.to_string(), own: false });
         }
         for (from, to) in moves {
-            if let Some((from, to)) = self.workspace.paths_of_move(&self.journal, &from, &to)? {
+            if let Some((from, to)) = self.paths_of_move(&from, &to)? {
                 self.file_moved(&from, &to)?;
             }
         }
@@ -160,7 +160,7 @@ impl LiveSession {
         list: &ListTail<'_>,
         notices: &mut Vec<Notice>,
     ) -> Result<Taken> {
-        let from = self.journal.state().chat().passing_tail().filter(|from| *from < list.skip);
+        let from = self.state().chat().passing_tail().filter(|from| *from < list.skip);
         let Some(from) = from else { return self.take_list_from(list, notices) };
         // What passed in the last place stays if something follows it now.
         let kept = (from..list.skip).map(|index| self.request.kept_message(&self.journal, index));
@@ -170,21 +170,9 @@ impl LiveSession {
     }
 
     fn take_list_from(&mut self, list: &ListTail<'_>, notices: &mut Vec<Notice>) -> Result<Taken> {
-        let _remembering = self.workspace.disk.remembering();
-        let mut ingest = self.ingest();
-        let found = ingest.match_list(list, notices)?;
-        ingest.take(list, &found, notices)
-    }
-
-    /// The inputs of *match* and *ingest*.
-    pub(super) fn ingest(&mut self) -> Ingest<'_> {
-        Ingest {
-            journal: &mut self.journal,
-            workspace: &mut self.workspace,
-            intake: &mut self.intake,
-            request: &mut self.request,
-            options: &self.options,
-        }
+        let _remembering = self.disk.remembering();
+        let found = self.match_list(list, notices)?;
+        self.take_matched(list, &found, notices)
     }
 
     /// *Lay out*: looks at the files, renders what is new or changed, starts an epoch where one
@@ -199,26 +187,22 @@ impl LiveSession {
         let prompt = self.journal.stage_prompt(call.system_prompt.as_ref(), &call.tools)?;
         let coming = self.coming_with_host_calls(call, prompt.as_ref());
         let rewrite = taken.rewrite;
-        let changed = changed_since_last(self.journal.state(), list, rewrite);
-        let epoch = self.journal.state().epoch();
-        let files = self.workspace.refresh(&mut self.journal, taken.known, taken.newest)?;
+        let changed = changed_since_last(self.state(), list, rewrite);
+        let epoch = self.state().epoch();
+        let files = self.refresh(taken.known, taken.newest)?;
         for change in files {
             notices.extend(change.told(self.options.settings.layout));
             notices.extend(change.notices);
         }
-        let (journal, request, options) = (&mut self.journal, &self.request, &*self.options);
-        let workspace = &self.workspace;
-        let (known, newest, forgotten_pins) = (taken.known, taken.newest, Vec::new());
         let mut layout = LayOut {
-            journal,
-            request,
+            journal: &mut self.journal,
+            request: &self.request,
+            options: &self.options,
             list,
             rewrite,
-            known,
-            newest,
-            workspace,
-            options,
-            forgotten_pins,
+            known: taken.known,
+            newest: taken.newest,
+            forgotten_pins: Vec::new(),
         };
         let next = match self.options.settings.layout {
             Layout::Pools => layout.pools_edits(&coming)?,
@@ -244,9 +228,9 @@ impl LiveSession {
     /// What is known of the coming call. Enters the calls in the account that went out with the
     /// host's own messages meanwhile, because caches hold these now.
     fn coming_with_host_calls(&mut self, call: &CallInfo, prompt: Option<&Hash>) -> Coming {
-        let coming = |live: &Self| coming(live.journal.state(), &live.options, call, prompt);
+        let coming = |live: &Self| coming(live.state(), &live.options, call, prompt);
         let expected = coming(self);
-        let state = self.journal.state();
+        let state = self.state();
         let mut calls = state.host_calls();
         // While the session is open, an answer without a call is one that the host made up. So it is
         // after a crash, unless a person wrote in between.
@@ -256,7 +240,7 @@ impl LiveSession {
         if calls.is_empty() {
             return expected;
         }
-        self.journal.record(Event::HostCalls(host_calls(self.journal.state(), &expected, calls)));
+        self.journal.record(Event::HostCalls(host_calls(self.state(), &expected, calls)));
         coming(self)
     }
 

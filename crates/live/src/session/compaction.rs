@@ -58,7 +58,7 @@ impl LiveSession {
 
     /// Whether telling the host not to compact would help; records that it was told.
     fn may_cancel(&mut self, most: u64) -> bool {
-        let (state, bill) = (self.journal.state(), self.journal.state().bill());
+        let (state, bill) = (self.state(), self.state().bill());
         let is_small = bill.last.as_ref().is_some_and(|last| last.bill.ours.total() <= most);
         let cancelled = self.cancelled.with(state.calls(), bill.reported.calls, is_small);
         self.cancelled = cancelled.unwrap_or_default();
@@ -71,7 +71,7 @@ impl LiveSession {
         let reports = self.journal.staged_reports();
         let tokens = self.attempt(|live| {
             let (_, laid) = live.prepare(list, call, &mut Vec::new())?;
-            let coming = coming(live.journal.state(), &live.options, call, laid.prompt.as_ref());
+            let coming = coming(live.state(), &live.options, call, laid.prompt.as_ref());
             Ok(scaled(live.request.view.tokens + coming.fixed, coming.factor))
         });
         self.journal.doubt();
@@ -101,10 +101,10 @@ impl LiveSession {
     ) -> Result<CompactionAnswer> {
         self.durably(|live| {
             live.take_unseen(list)?;
-            let chat = live.journal.state().chat();
+            let chat = live.state().chat();
             let gone = chat.passing.own_before(kept_from.min(chat.window.len()));
             let gone = chat.own_window[..gone].to_vec();
-            let runs = live.ingest().runs_compacted(gone);
+            let runs = live.runs_compacted(gone);
             if runs.is_empty() {
                 return Ok(CompactionAnswer::Host);
             }
@@ -117,7 +117,7 @@ impl LiveSession {
 
     /// What a summary says about these runs of the chat.
     pub(super) fn leaves(&mut self, runs: &[(u64, u64)]) -> Result<Leaves> {
-        let activate = self.journal.state().own_tool("activate");
+        let activate = self.state().own_tool("activate");
         let mut leaves = Leaves { activate, ..Leaves::default() };
         let mut words = Vec::new();
         for (first, last) in runs {
@@ -131,7 +131,7 @@ impl LiveSession {
                 words.iter().map(|(handle, words)| Some((*handle, words.lines_before(at)?)));
             places.flatten().next()
         };
-        let state = self.journal.state();
+        let state = self.state();
         let mut facts = Vec::new();
         for at in runs.iter().flat_map(|(first, last)| *first..=*last) {
             let Some(known) = state.chat().get(at).filter(|known| !known.withheld) else {

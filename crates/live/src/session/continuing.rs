@@ -39,7 +39,7 @@ impl LiveSession {
     pub fn continue_from(&mut self, source: &ObjectId) -> Result<Continuation> {
         let _bounded = self.bounded();
         self.reload_if_in_doubt()?;
-        if source == self.journal.session_id() || !self.journal.state().chat().is_empty() {
+        if source == self.journal.session_id() || !self.state().chat().is_empty() {
             return Err(Error::argument(
                 "session",
                 "can only be continued in a session without messages: start a new one".to_owned(),
@@ -51,14 +51,14 @@ impl LiveSession {
                 "is private, and others take part in this one".to_owned(),
             ));
         }
-        let cwd = self.workspace.disk.canonical_cwd();
+        let cwd = self.disk.canonical_cwd();
         let mut before = None;
         let done = self.take_over(source, &cwd, &mut before);
         if let (Err(_), Some(before)) = (&done, before) {
             self.journal.give_back(before);
         }
         self.reload()?;
-        self.workspace.plan_check(&self.journal)?;
+        self.plan_check()?;
         done
     }
 
@@ -70,14 +70,14 @@ impl LiveSession {
     ) -> Result<Continuation> {
         self.journal.begin_work()?;
         *before = Some(self.journal.take_over(source, cwd)?);
-        let objects = self.journal.state().index().entries.len() as u64;
-        let window = self.journal.state().chat().own_window.clone();
-        let runs = self.ingest().runs_compacted(window);
+        let objects = self.state().index().entries.len() as u64;
+        let window = self.state().chat().own_window.clone();
+        let runs = self.runs_compacted(window);
         for (first, last) in &runs {
             self.journal.segment(*first..=*last, true)?;
         }
         let leaves = Leaves { answer: self.last_words()?, ..self.leaves(&runs)? };
-        let state = self.journal.state();
+        let state = self.state();
         let harness = state.came_from().unwrap_or("?").to_owned();
         let text = host_compaction::continuation(&harness, &leaves, None);
         let (chat, sets) = (state.chat(), state.sets());
@@ -96,7 +96,7 @@ impl LiveSession {
 
     /// The text of the newest answer.
     fn last_words(&self) -> Result<Option<String>> {
-        let mut newest = self.journal.state().window().rev();
+        let mut newest = self.state().window().rev();
         let newest = newest.find(|(_, message)| message.is_answer() && !message.withheld);
         let Some((at, _)) = newest else { return Ok(None) };
         let text = self.journal.message(at)?.text().trim().to_owned();

@@ -14,7 +14,7 @@ impl LiveSession {
     }
 
     /// Gives looks at files a deadline while the result lives.
-    pub(super) fn bounded(&self) -> Bounded {
+    pub(crate) fn bounded(&self) -> Bounded {
         looks::bounded(self.options.look_deadline())
     }
 

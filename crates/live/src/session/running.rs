@@ -71,7 +71,7 @@ impl LiveSession {
         let list = ListTail { skip, messages: before, kept_from: 0 };
         self.stored(|live| {
             live.take_unseen(&list)?;
-            Ok(RunningShown::Content(live.ingest().show(&result[0])?))
+            Ok(RunningShown::Content(live.shown_content(&result[0])?))
         })
     }
 
@@ -87,17 +87,17 @@ impl LiveSession {
         let _bounded = self.bounded();
         let mut messages = HostMessage::parse_list(messages, self.options.counter)?;
         self.reload_if_in_doubt()?;
-        if self.journal.state().has_committed(key) {
+        if self.state().has_committed(key) {
             return Ok(Commit::Duplicate);
         }
         self.restore_and_withhold(0, &mut messages)?;
         self.durably(|live| {
             let (is_newest, known) = live.known_of_turn(&messages);
             // Known messages are as in the host's list, where others may have changed them.
-            let kept_from = if live.journal.state().has_kept() { 0 } else { usize::MAX };
+            let kept_from = if live.state().has_kept() { 0 } else { usize::MAX };
             // If other messages already follow the turn, the host's next list has it as it is.
             if known < messages.len() && is_newest {
-                let skip = live.journal.state().chat().window.len();
+                let skip = live.state().chat().window.len();
                 live.take_unseen(&ListTail { skip, messages: &messages[known..], kept_from })?;
                 live.journal.record(Event::TurnCommitted { key: key.to_owned() });
                 live.commit_staged()?;
@@ -108,7 +108,7 @@ impl LiveSession {
 
     /// Whether no messages follow the turn's known ones, and how many of it are known.
     fn known_of_turn(&self, messages: &[HostMessage]) -> (bool, usize) {
-        let chat = self.journal.state().chat();
+        let chat = self.state().chat();
         let is = |at: u64, message: &HostMessage| {
             chat.get(at).is_some_and(|known| known.key == message.key)
         };

@@ -21,7 +21,7 @@ impl LiveSession {
             ours.find(|name| taken.contains(name))
         };
         self.durably(|live| {
-            if !live.journal.state().has_prefixed_tools() {
+            if !live.state().has_prefixed_tools() {
                 if of_ours(false).is_none() {
                     return Ok(false);
                 }
@@ -38,46 +38,6 @@ impl LiveSession {
         })
     }
 
-    /// Removes an object from the metadata pool, which deactivates it: it is only indexed until it
-    /// is activated or brought back. Takes effect at the next epoch.
-    ///
-    /// # Errors
-    /// Errors of names.
-    pub fn leave_pool(&mut self, name: &str) -> Result<String> {
-        self.stored(|live| live.tools().leave_pool(name))
-    }
-
-    /// Brings an object that is only indexed back into the metadata pool; its content stays
-    /// inactive.
-    ///
-    /// # Errors
-    /// Errors of names.
-    pub fn enter_pool(&mut self, name: &str) -> Result<String> {
-        self.stored(|live| live.tools().enter_pool(name))
-    }
-
-    /// Deactivates an object, which unpins it. Takes effect at the next epoch. In `pools` one that is
-    /// already inactive leaves the metadata pool. What a person pinned stays if the model asks.
-    ///
-    /// `call`: ID of the tool call; empty for a user's command.
-    ///
-    /// # Errors
-    /// Errors of names.
-    pub fn deactivate(&mut self, call: &str, name: &str) -> Result<String> {
-        self.stored(|live| live.tools().deactivate(call, name))
-    }
-
-    /// Unpins an object: it may be collapsed again, and stays active until then. What a person pinned
-    /// stays so if the model asks.
-    ///
-    /// `call`: as for [`Self::deactivate`].
-    ///
-    /// # Errors
-    /// Errors of names.
-    pub fn unpin(&mut self, call: &str, name: &str) -> Result<String> {
-        self.stored(|live| live.tools().unpin(call, name))
-    }
-
     /// The object of a name among those that the session itself met, and the versions of it that it
     /// met, oldest first: for readers who may see nothing else of the store. A file counts only if
     /// the model saw text of it.
@@ -87,7 +47,9 @@ impl LiveSession {
     pub fn met(&mut self, name: &str) -> Result<(ObjectId, Vec<Hash>)> {
         let _bounded = self.bounded();
         self.reload_if_in_doubt()?;
-        self.tools().met(name)
+        let object = self.find_met(&self.named(name)?.name)?;
+        let versions = self.versions_met(&object);
+        Ok((object, versions))
     }
 
     /// The object of a name of this session, in any form that the tools take, with the version and
@@ -98,6 +60,7 @@ impl LiveSession {
     pub fn find(&mut self, name: &str) -> Result<(ObjectId, Reading)> {
         let _bounded = self.bounded();
         self.reload_if_in_doubt()?;
-        self.tools().object_named(name)
+        let reading = self.named(name)?;
+        Ok((self.find_object(&reading.name)?, reading))
     }
 }

@@ -92,7 +92,7 @@ impl LiveSession {
 
     /// Figures for a status line.
     pub fn status(&self) -> LiveStatus {
-        let state = self.journal.state();
+        let state = self.state();
         let sent = state.sent();
         let bill = state.bill();
         let last = bill.last.as_ref().map(|last| &last.bill);
@@ -130,7 +130,7 @@ impl LiveSession {
 
     /// How the pinned objects stand.
     pub fn pins(&self) -> Pins<'_> {
-        let state = self.journal.state();
+        let state = self.state();
         // In `pools` the next request shows whatever is pinned.
         let is_shown = |object: &ObjectId| match self.options.settings.layout {
             Layout::Pools => state.sets().is_active(object),
@@ -141,7 +141,7 @@ impl LiveSession {
 
     /// Objects whose content stands in the window, in the order in which they stand.
     pub fn active_objects(&self) -> Vec<&ObjectId> {
-        let state = self.journal.state();
+        let state = self.state();
         let Settings { layout, active_per_turn, active_turns, .. } = self.options.settings;
         if layout == Layout::Pools {
             let active = state.active_by_window(active_per_turn, active_turns);

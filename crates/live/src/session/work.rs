@@ -3,11 +3,8 @@
 
 use super::LiveSession;
 use crate::Notice;
-use crate::intake::Withholding;
 use crate::journal::Activity;
-use crate::workspace::{CheckProgress, MAX_STAGED_TEXT_BYTES, Reconciled};
 use base::error::{Error, Result};
-use context::host::HostMessage;
 use session::Event;
 
 /// How many times work is tried while other processes write versions of what it looks at.
@@ -25,7 +22,7 @@ impl LiveSession {
     }
 
     /// As [`Self::durably`], of work that ends with the commit of what it staged, if anything.
-    pub(super) fn stored<T>(&mut self, work: impl Fn(&mut Self) -> Result<T>) -> Result<T> {
+    pub(crate) fn stored<T>(&mut self, work: impl Fn(&mut Self) -> Result<T>) -> Result<T> {
         self.durably(|live| {
             let done = work(live)?;
             live.commit_staged()?;
@@ -81,7 +78,7 @@ impl LiveSession {
     /// Continues as a session of its own, because another process writes to this one.
     fn part(&mut self) -> Result<()> {
         let waiting = self.request.waiting_events();
-        self.journal.part(&self.workspace.disk.canonical_cwd(), &waiting)?;
+        self.journal.part(&self.disk.canonical_cwd(), &waiting)?;
         self.request.waiting_events_stored();
         self.waiting.push(Notice::SessionSplit { id: self.id().to_string(), own: true });
         self.reload()
@@ -110,7 +107,7 @@ impl LiveSession {
     }
 
     fn reload_parts(&mut self) -> Result<()> {
-        self.workspace.reloaded();
+        self.workspace.reconcile.staged_is_lost();
         let events = self.journal.reload()?;
         self.request.restart(self.journal.state(), &events);
         self.intake.restart(&self.journal)
@@ -122,10 +119,11 @@ impl LiveSession {
     }
 
     /// Commits everything staged, and the waiting events about sent requests.
-    pub(super) fn commit(&mut self, activity: Activity) -> Result<()> {
+    pub(crate) fn commit(&mut self, activity: Activity) -> Result<()> {
         self.journal.commit(activity, &self.request.waiting_events())?;
         self.request.committed();
-        self.workspace.committed(&self.journal);
+        self.workspace.reconcile.staged_is_stored();
+        self.track_seen_files();
         Ok(())
     }
 
@@ -135,28 +133,8 @@ impl LiveSession {
         if any { self.commit(Activity::Active) } else { Ok(()) }
     }
 
-    /// Puts placeholders in place of messages whose text must not be stored; see
-    /// [`Withholding::withhold`].
-    pub(super) fn withhold(&self, skip: usize, messages: &mut [HostMessage]) -> Result<()> {
-        Withholding { journal: &self.journal, workspace: &self.workspace }.withhold(skip, messages)
-    }
-
     /// Checks the files before the first call, unless that was done since the session was opened.
     pub(super) fn check_files_if_due(&mut self) -> Result<()> {
-        if self.workspace.is_check_due() { self.check_files(&|_| {}).map(drop) } else { Ok(()) }
-    }
-
-    /// Checks all known files. The findings wait for the next commit, unless they are large.
-    pub(super) fn check_files(
-        &mut self,
-        progress: &(dyn Fn(CheckProgress) + Sync),
-    ) -> Result<Reconciled> {
-        let mut check = self.workspace.start_check(&mut self.journal, progress)?;
-        while self.workspace.check_batch(&mut self.journal, &mut check)? {
-            if self.journal.staged_text_bytes() > MAX_STAGED_TEXT_BYTES {
-                self.commit(Activity::Active)?;
-            }
-        }
-        Ok(self.workspace.finish_check(&self.journal, &check))
+        if self.is_reconcile_due() { self.check_files(&|_| {}).map(drop) } else { Ok(()) }
     }
 }

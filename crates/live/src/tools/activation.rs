@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::Tools;
 use super::naming::answered;
 use super::selection::{Kept, PartKept, Selection, select};
+use crate::LiveSession;
 use crate::journal::if_found;
 use base::error::{Error, Result};
 use base::object::{
@@ -118,7 +118,7 @@ pub(super) struct Shown {
     pub(super) outline: Option<String>,
 }
 
-impl Tools<'_> {
+impl LiveSession {
     /// Activates objects, and pins one if `pin` is set. Returns the answer for the model: the
     /// content in `log`, a line in `pools`, where the content stands in its own place. A refusal
     /// may have recorded what a look at the file found.
@@ -127,7 +127,12 @@ impl Tools<'_> {
     ///
     /// # Errors
     /// As [`LiveSession::activate`](crate::LiveSession::activate).
-    pub(crate) fn activate(&mut self, call: &str, wanted: &Wanted, pin: bool) -> Result<String> {
+    pub(crate) fn activate_named(
+        &mut self,
+        call: &str,
+        wanted: &Wanted,
+        pin: bool,
+    ) -> Result<String> {
         let mut named = self.all_named(&wanted.name)?;
         let asked = |given: &str, reading: Reading| {
             let lines = wanted.lines.clone().or(reading.lines);
@@ -236,7 +241,7 @@ impl Tools<'_> {
         if layout != Layout::Pools {
             return false;
         }
-        let state = self.journal.state();
+        let state = self.state();
         let stood = state.fact_of(object).is_some() || state.files().seen(object).is_some();
         let active = state.active_by_window(active_per_turn, active_turns);
         stood && active.iter().all(|active| active.id != *object)
@@ -246,16 +251,16 @@ impl Tools<'_> {
     /// got instead of an error.
     pub(crate) fn note_refusal(&mut self, call: &str, wanted: &Wanted, answer: Option<&String>) {
         let is_answered = |effect: &Effect| matches!(effect, Effect::Activated(..));
-        if call.is_empty() || self.journal.state().effects(call).any(is_answered) {
+        if call.is_empty() || self.state().effects(call).any(is_answered) {
             return;
         }
         let named = self.all_named(&wanted.name).unwrap_or_default();
         let readings = named.into_iter().filter_map(|(_, reading)| reading.ok());
-        let objects = readings.filter_map(|reading| self.find(&reading.name).ok());
+        let objects = readings.filter_map(|reading| self.find_object(&reading.name).ok());
         let objects: Vec<ObjectId> = objects.collect();
         let had_left = objects.into_iter().any(|object| {
             let object = self.shown_file(&object).map_or(object, |(file, ..)| file);
-            self.journal.state().has_left(&object) || self.left_pools(&object)
+            self.state().has_left(&object) || self.left_pools(&object)
         });
         if had_left {
             let tokens = answer.map_or(0, |answer| tokens::count(answer));
@@ -271,80 +276,99 @@ impl Tools<'_> {
         Ok(self.journal.images(&subject.object, &subject.version)?.len() as u64)
     }
 
-    /// Deactivates objects, which unpins them. In `pools`, where they are listed, one that is already
-    /// inactive leaves the metadata pool.
-    pub(crate) fn deactivate(&mut self, call: &str, names: &str) -> Result<String> {
-        self.each_named(names, |tools, object| {
-            let is_listed = tools.options.settings.layout == Layout::Pools;
-            let sets = tools.journal.state().sets();
+    /// Deactivates objects, which unpins them. Takes effect at the next epoch. In `pools`, where they
+    /// are listed, one that is already inactive leaves the metadata pool. What a person pinned stays
+    /// if the model asks. Stored when it returns.
+    ///
+    /// `call`: ID of the tool call; empty for a user's command.
+    ///
+    /// # Errors
+    /// Errors of names.
+    pub fn deactivate(&mut self, call: &str, names: &str) -> Result<String> {
+        self.each_named(names, |live, object| {
+            let is_listed = live.options.settings.layout == Layout::Pools;
+            let sets = live.state().sets();
             if is_listed && sets.is_indexed_only(&object) {
-                tools.journal.record(Event::EnteredPool { object: object.clone() });
-                return format!("done: {} is listed again", tools.label(&object));
+                live.journal.record(Event::EnteredPool { object: object.clone() });
+                return format!("done: {} is listed again", live.label(&object));
             }
             if is_listed && sets.is_deactivated(&object) {
-                return tools.leave_pool_with(object);
+                return live.leave_pool_with(object);
             }
-            let object = tools.kept_image(&object).unwrap_or(object);
-            let label = tools.label(&object);
-            if let Some(refusal) = tools.refuse_to_unpin(call, &object) {
+            let object = live.kept_image(&object).unwrap_or(object);
+            let label = live.label(&object);
+            if let Some(refusal) = live.refuse_to_unpin(call, &object) {
                 return refusal;
             }
-            let tokens = tools.standing_tokens(&object);
-            tools.journal.record(Event::Deactivated { object });
+            let tokens = live.standing_tokens(&object);
+            live.journal.record(Event::Deactivated { object });
             let again = if is_listed { "; again takes it off the list" } else { "" };
             format!("done: {label}, {}{again}", forms::count(tokens, "token"))
         })
     }
 
-    /// Removes objects from the metadata pool: they are only indexed until they are activated or
-    /// brought back.
-    pub(crate) fn leave_pool(&mut self, names: &str) -> Result<String> {
+    /// Removes objects from the metadata pool, which deactivates them: they are only indexed until
+    /// they are activated or brought back. Takes effect at the next epoch. Stored when it returns.
+    ///
+    /// # Errors
+    /// Errors of names.
+    pub fn leave_pool(&mut self, names: &str) -> Result<String> {
         self.each_named(names, Self::leave_pool_with)
     }
 
     fn leave_pool_with(&mut self, object: ObjectId) -> String {
         let label = self.label(&object);
-        if !self.journal.state().sets().is_indexed_only(&object) {
+        if !self.state().sets().is_indexed_only(&object) {
             self.journal.record(Event::LeftPool { object });
         }
-        let tool = |name| self.journal.state().own_tool(name);
+        let tool = |name| self.state().own_tool(name);
         let (activate, deactivate) = (tool("activate"), tool("deactivate"));
         format!(
             "done: {label} is not listed any more; {deactivate} lists it again, {activate} shows it"
         )
     }
 
-    /// Brings objects back into the metadata pool; their content stays inactive.
-    pub(crate) fn enter_pool(&mut self, names: &str) -> Result<String> {
-        self.each_named(names, |tools, object| {
-            let label = tools.label(&object);
-            if tools.journal.state().sets().is_indexed_only(&object) {
-                tools.journal.record(Event::EnteredPool { object });
+    /// Brings objects that are only indexed back into the metadata pool; their content stays
+    /// inactive. Stored when it returns.
+    ///
+    /// # Errors
+    /// Errors of names.
+    pub fn enter_pool(&mut self, names: &str) -> Result<String> {
+        self.each_named(names, |live, object| {
+            let label = live.label(&object);
+            if live.state().sets().is_indexed_only(&object) {
+                live.journal.record(Event::EnteredPool { object });
             }
             format!("done: {label}")
         })
     }
 
-    /// Unpins objects; they stay active.
-    pub(crate) fn unpin(&mut self, call: &str, names: &str) -> Result<String> {
-        self.each_named(names, |tools, object| {
-            let object = tools.kept_image(&object).unwrap_or(object);
-            let label = tools.label(&object);
-            let object = tools.shown_file(&object).map_or(object, |(file, ..)| file);
-            if !tools.journal.state().sets().is_pinned(&object) {
+    /// Unpins objects: they may be collapsed again, and stay active until then. What a person pinned
+    /// stays so if the model asks. Stored when it returns.
+    ///
+    /// `call`: as for [`Self::deactivate`].
+    ///
+    /// # Errors
+    /// Errors of names.
+    pub fn unpin(&mut self, call: &str, names: &str) -> Result<String> {
+        self.each_named(names, |live, object| {
+            let object = live.kept_image(&object).unwrap_or(object);
+            let label = live.label(&object);
+            let object = live.shown_file(&object).map_or(object, |(file, ..)| file);
+            if !live.state().sets().is_pinned(&object) {
                 return format!("{label} is not pinned");
             }
-            if let Some(refusal) = tools.refuse_to_unpin(call, &object) {
+            if let Some(refusal) = live.refuse_to_unpin(call, &object) {
                 return refusal;
             }
-            tools.journal.record(Event::Unpinned { object });
+            live.journal.record(Event::Unpinned { object });
             format!("done: {label}")
         })
     }
 
     /// Why the model cannot let go of an object; `None` if it can.
     fn refuse_to_unpin(&self, call: &str, object: &ObjectId) -> Option<String> {
-        let is_theirs = self.journal.state().sets().is_pinned_by_person(object);
+        let is_theirs = self.state().sets().is_pinned_by_person(object);
         let label = self.label(object);
         (is_theirs && !call.is_empty()).then(|| format!("{label} stays: the user pinned it"))
     }
@@ -378,7 +402,7 @@ impl Tools<'_> {
             let shown = self.subject(&read, version, picks)?;
             return Ok(shown.map(|shown| Shown { name: shown.name + remark, ..shown }));
         }
-        match self.journal.state().index().get(object).map(|entry| entry.subject.clone()) {
+        match self.state().index().get(object).map(|entry| entry.subject.clone()) {
             Some(Subject::Toolcall { tool, version: known, .. }) => {
                 self.output_subject(object, (&tool, known), version, picks)
             }
@@ -392,17 +416,17 @@ impl Tools<'_> {
         version: VersionSelector,
         seen: Option<(LineRange, Hash)>,
     ) -> Result<Result<Shown, String>> {
-        let (object, obstacle) = self.workspace.look_at(self.journal, object)?;
+        let (object, obstacle) = self.look_at(object)?;
         let object = &object;
-        let location = self.workspace.disk.location_of(self.journal, object)?;
+        let location = self.location_of(object)?;
         let handle = self.handle_of(object)?;
-        let entry = self.journal.state().index().get(object);
+        let entry = self.state().index().get(object);
         let Some(file @ Subject::File { version: latest, lines, .. }) =
             entry.map(|entry| &entry.subject)
         else {
             return Err(Error::internal(format!("`{object}` is not a file of the session")));
         };
-        let path = self.journal.state().shown_path(file.agent_path()).to_owned();
+        let path = self.state().shown_path(file.agent_path()).to_owned();
         let (latest, lines) = (latest.clone(), *lines);
         let mut name = quote::name(&path).into_owned();
         let mut wanted = latest.clone();
@@ -424,13 +448,7 @@ impl Tools<'_> {
         if let Some((range, read)) = seen {
             default = Some(range);
             if read != wanted {
-                let now = self
-                    .journal
-                    .state()
-                    .files()
-                    .lines_now(object, &read, &[range])
-                    .first()
-                    .copied();
+                let now = self.state().files().lines_now(object, &read, &[range]).first().copied();
                 name.push_str(if now.is_some() {
                     " (changed since; as it is now)"
                 } else {
@@ -455,7 +473,7 @@ impl Tools<'_> {
 
     /// The lines of a file that a `read` showed, for a toolcall that holds no text of its own.
     fn shown_file(&self, toolcall: &ObjectId) -> Option<(ObjectId, LineRange, Hash)> {
-        match self.journal.state().subject(toolcall)? {
+        match self.state().subject(toolcall)? {
             Subject::Toolcall { shows: Some(Shows::File { object, version, range }), .. } => {
                 Some((object.clone(), *range, version.clone()))
             }
@@ -490,14 +508,14 @@ impl Tools<'_> {
 
     /// The calls that read a file which has no text as an image, see [`session::Session::images_of`].
     fn images_read(&self, file: &ObjectId) -> impl Iterator<Item = (Option<FileStamp>, &ObjectId)> {
-        let state = self.journal.state();
+        let state = self.state();
         let is_textless = matches!(state.subject(file), Some(Subject::File { lines: None, .. }));
         state.images_of(file).filter(move |_| is_textless)
     }
 
     /// The call by which a file's image is kept in the window: the one that is pinned, else the newest.
     fn kept_image(&self, file: &ObjectId) -> Option<ObjectId> {
-        let sets = self.journal.state().sets();
+        let sets = self.state().sets();
         let pinned = self.images_read(file).find(|(_, read)| sets.is_pinned(read));
         pinned.or_else(|| self.images_read(file).next()).map(|(_, read)| read.clone())
     }
@@ -509,24 +527,20 @@ impl Tools<'_> {
         file: &ObjectId,
         read: Option<FileStamp>,
     ) -> Result<&'static str> {
-        let (file, obstacle) = self.workspace.look_at(self.journal, file)?;
-        let now = self.journal.state().stamp_of(&file);
+        let (file, obstacle) = self.look_at(file)?;
+        let now = self.state().stamp_of(&file);
         let of = |stamp: FileStamp| (stamp.mtime_ns, stamp.size, stamp.inode);
         let is_as_read = obstacle.is_none() && now.is_some() && now.map(of) == read.map(of);
         Ok(if is_as_read { "" } else { forms::IMAGE_AS_READ })
     }
 
     pub(super) fn handle_of(&self, object: &ObjectId) -> Result<Handle> {
-        self.journal
-            .state()
+        self.state()
             .handle(object)
             .ok_or_else(|| Error::internal(format!("`{object}` is not in the session index")))
     }
 
     fn label(&self, object: &ObjectId) -> String {
-        self.journal
-            .state()
-            .handle(object)
-            .map_or_else(|| object.to_string(), |handle| handle.to_string())
+        self.state().handle(object).map_or_else(|| object.to_string(), |handle| handle.to_string())
     }
 }

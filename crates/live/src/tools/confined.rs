@@ -2,19 +2,19 @@
 //! files only if the model saw text of them. Everything else in the store is somebody else's, and a
 //! file that was merely named is the host's to show.
 
-use super::Tools;
+use crate::LiveSession;
 use base::error::{Error, Result};
 use base::object::{Hash, Name, ObjectId, VersionSelector};
 use session::Subject;
 
-impl Tools<'_> {
+impl LiveSession {
     /// The object of a name: by handle, ID, path, prefix of its ID, or turns. Nicknames are
     /// ignored, because they may come from any session.
     ///
     /// # Errors
     /// As [`Self::find`].
-    pub(super) fn find_met(&self, name: &Name) -> Result<ObjectId> {
-        let state = self.journal.state();
+    pub(crate) fn find_met(&self, name: &Name) -> Result<ObjectId> {
+        let state = self.state();
         let index = state.index();
         let exact = || {
             let id = ObjectId::new(&*name.text);
@@ -41,7 +41,7 @@ impl Tools<'_> {
 
     /// Whether the session met an object; for a file, whether the model saw text of it.
     pub(super) fn is_met(&self, object: &ObjectId) -> bool {
-        let state = self.journal.state();
+        let state = self.state();
         match state.subject(object) {
             Some(Subject::File { .. }) => state.files().seen(object).is_some(),
             known => known.is_some(),
@@ -50,20 +50,12 @@ impl Tools<'_> {
 
     /// The versions of an object that the session met, oldest first.
     pub(crate) fn versions_met(&self, object: &ObjectId) -> Vec<Hash> {
-        let state = self.journal.state();
+        let state = self.state();
         match state.subject(object) {
             Some(Subject::File { .. }) => state.files().versions(object).cloned().collect(),
             Some(known) => vec![known.version().clone()],
             None => Vec::new(),
         }
-    }
-
-    /// The object of a name and the versions of it that the session met, oldest first, whether the
-    /// session is confined or not.
-    pub(crate) fn met(&self, name: &str) -> Result<(ObjectId, Vec<Hash>)> {
-        let object = self.find_met(&self.named(name)?.name)?;
-        let versions = self.versions_met(&object);
-        Ok((object, versions))
     }
 
     fn require_met(&self, object: &ObjectId, name: &Name) -> Result<()> {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::Tools;
+use crate::LiveSession;
 use crate::Notice;
 use crate::workspace::{Announced, Detail, NoteBudget, describe_change, is_known, record_told};
 use base::error::Result;
@@ -19,18 +19,18 @@ use context::edit_help::{self, EditTarget};
 use context::log_layout::Texts;
 use session::{Cause, Event, Subject};
 
-impl Tools<'_> {
+impl LiveSession {
     /// The file of an `edit` that failed, by the agent's absolute path, if help may look at it.
     pub(crate) fn file_of_edit(&self, args: &Value) -> Result<Option<PathBuf>> {
-        let disk = &self.workspace.disk;
+        let disk = &self.disk;
         let Some(given) = Call::new("edit", args).path() else { return Ok(None) };
         let path = disk.resolve(given)?;
         let location = disk.location(&path);
         let file = location.id()?;
         // Of an excluded file that the model saw, the stamp is compared; it is not opened.
-        let is_seen = || self.journal.state().files().seen(&file).is_some();
+        let is_seen = || self.state().files().seen(&file).is_some();
         let may_look = location.open.is_some() && (is_seen() || !disk.is_excluded(&path));
-        let may_look = may_look && (!self.journal.state().is_confined() || self.is_met(&file));
+        let may_look = may_look && (!self.state().is_confined() || self.is_met(&file));
         Ok(may_look.then_some(path))
     }
 
@@ -50,28 +50,29 @@ impl Tools<'_> {
         path: &Path,
         old_texts: &[&str],
     ) -> Result<(Option<String>, Vec<Notice>)> {
-        let file = self.workspace.disk.file_id(path)?;
-        let is_met = self.journal.state().subject(&file).is_some();
-        if !is_met && self.workspace.disk.regular_file(path).is_none() {
+        let file = self.disk.file_id(path)?;
+        let is_met = self.state().subject(&file).is_some();
+        if !is_met && self.disk.regular_file(path).is_none() {
             return Ok((None, Vec::new()));
         }
-        let seen = self.journal.state().files().seen(&file).cloned();
-        let before = self.journal.state().announced_path(&file).map(str::to_owned);
+        let seen = self.state().files().seen(&file).cloned();
+        let before = self.state().announced_path(&file).map(str::to_owned);
         let cause = if is_met { Cause::Checked } else { Cause::Found };
-        let Some((file, now)) = self.workspace.index_file(self.journal, path, cause)? else {
+        let Some((file, now)) = self.index_file(path, cause)? else {
             return Ok((None, Vec::new()));
         };
-        let room = Additions::of(self.journal.state());
+        let room = Additions::of(self.state());
         let mut budget = NoteBudget::of_one_call(room.texts);
         let (mut parts, mut notices) = (Vec::new(), Vec::new());
-        let was_told = self.journal.state().was_told_since_seen(&file);
-        let is_new = |seen: &Hash| *seen != now || was_told || !is_known(self.journal, &file, &now);
+        let was_told = self.state().was_told_since_seen(&file);
+        let is_new =
+            |seen: &Hash| *seen != now || was_told || !is_known(&self.journal, &file, &now);
         let mut told_of = None;
         if let Some(seen) = seen.filter(is_new) {
             let is_other = seen != now;
             let told = Announced { version: seen, path: before };
             let detail = (Detail::Lines, &mut budget);
-            let change = describe_change(self.journal, &file, &told, &now, detail)?;
+            let change = describe_change(&self.journal, &file, &told, &now, detail)?;
             told_of = Some((now.clone(), is_other && change.is_in_part()));
             parts.extend(change.note);
             notices = change.notices;
@@ -84,7 +85,7 @@ impl Tools<'_> {
             return Ok((None, Vec::new()));
         }
         if let Some((version, is_in_part)) = told_of {
-            record_told(self.journal, file.clone(), version, is_in_part);
+            record_told(&mut self.journal, file.clone(), version, is_in_part);
         }
         self.journal.record(Event::Helped { object: file, text: text.clone(), tokens });
         Ok((Some(text), notices))
@@ -98,10 +99,10 @@ impl Tools<'_> {
         old_texts: &[&str],
         room: u64,
     ) -> Option<String> {
-        let entry = self.journal.state().index().get(file)?;
+        let entry = self.state().index().get(file)?;
         let shown @ Subject::File { lines: Some(_), .. } = &entry.subject else { return None };
         let text = self.journal.text(file, now).ok()?;
-        let (handle, path) = (entry.handle, self.journal.state().shown_path(shown.agent_path()));
+        let (handle, path) = (entry.handle, self.state().shown_path(shown.agent_path()));
         edit_help::help(&EditTarget { handle, path, text: &text }, old_texts, room)
     }
 }

@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::journal::Journal;
-use crate::request::Request;
-use crate::workspace::Disk;
+use crate::LiveSession;
 use base::error::Result;
 use base::harness::{Call, ToolKind};
 use context::log_layout::Texts;
@@ -20,26 +18,14 @@ use source::names_in;
 /// Most files named in a command or in arguments that are searched for a line.
 const MAX_TARGETS: usize = 32;
 
-/// The inputs for checking a write.
-pub(crate) struct Guard<'a> {
-    /// Holds the texts of failed edits.
-    pub(crate) journal: &'a Journal,
-    /// Reads the file to be written.
-    pub(crate) disk: &'a Disk,
-    /// Holds the lines that stand in the window.
-    pub(crate) request: &'a Request,
-}
-
-impl Guard<'_> {
+impl LiveSession {
     /// Why a call must not run: what it writes holds a line that we put into this window in place of
     /// content, and the file does not hold that line. `None` for everything else.
-    pub(crate) fn refuse_write(&self, tool: &str, args: &Value) -> Result<Option<String>> {
+    pub fn check_write(&self, tool: &str, args: &Value) -> Result<Option<String>> {
+        let _bounded = self.bounded();
         let call = Call::new(tool, args);
-        let texts = if self.journal.state().is_own_tool(tool) {
-            Vec::new()
-        } else {
-            call.texts_for_files()
-        };
+        let texts =
+            if self.state().is_own_tool(tool) { Vec::new() } else { call.texts_for_files() };
         let suspects = texts.into_iter().filter(|text| may_hold_stand_in(text)).map(unquoted);
         let suspects: Vec<String> = suspects.collect();
         if suspects.is_empty() {
@@ -82,8 +68,8 @@ impl Guard<'_> {
 
     /// The standing segments: they have lines for tool results.
     fn segments(&self) -> impl Iterator<Item = Arc<str>> {
-        self.journal.state().all_showings().filter_map(|showing| {
-            let entry = self.journal.state().index().get(&showing.object)?;
+        self.state().all_showings().filter_map(|showing| {
+            let entry = self.state().index().get(&showing.object)?;
             let is_segment = matches!(entry.subject, Subject::Segment { .. });
             is_segment.then(|| self.journal.text(&showing.object, &showing.version).ok())?
         })
@@ -91,12 +77,12 @@ impl Guard<'_> {
 
     /// The answers to failed edits: the host shows them, and they contain lines of ours.
     fn failed_edits(&self) -> impl Iterator<Item = Arc<str>> {
-        self.journal.state().shown_window().filter_map(|(at, _)| {
-            let fact = self.journal.state().result(at)?;
-            let is_shown = *self.journal.state().treatment(at) != Treatment::Reference;
+        self.state().shown_window().filter_map(|(at, _)| {
+            let fact = self.state().result(at)?;
+            let is_shown = *self.state().treatment(at) != Treatment::Reference;
             let is_failed_edit = !fact.ok && is_edit(&fact.tool);
             let object = fact.object.as_ref().filter(|_| is_shown && is_failed_edit)?;
-            let Subject::Toolcall { version, .. } = self.journal.state().subject(object)? else {
+            let Subject::Toolcall { version, .. } = self.state().subject(object)? else {
                 return None;
             };
             self.journal.text(object, version).ok()
@@ -105,7 +91,7 @@ impl Guard<'_> {
 
     /// The headings of our own tools' answers, and their lines that count what is not shown.
     fn answers(&self, lines: &mut BTreeSet<String>) -> Result<()> {
-        let state = self.journal.state();
+        let state = self.state();
         for (at, message) in state.shown_window() {
             if !state.result(at).is_some_and(ResultFact::is_own) {
                 continue;
@@ -123,7 +109,7 @@ impl Guard<'_> {
 
     /// Whether a tool printed a line itself, as a file about this program may hold it.
     fn is_of_an_output(&self, line: &str) -> Result<bool> {
-        let state = self.journal.state();
+        let state = self.state();
         for (at, _) in state.shown_window() {
             let is_output =
                 |fact: &&ResultFact| !fact.is_own() && (fact.ok || !is_edit(&fact.tool));

@@ -1,14 +1,14 @@
 //! Finds the object of a name that the model or the user gives: first in the session index, then in
 //! the store.
 
-use super::Tools;
+use crate::LiveSession;
 use base::error::{Error, Result};
 use base::object::{AsOf, Name, ObjectId, ObjectType, quote};
 use context::forms;
 use session::IndexEntry;
 use store::MAX_CANDIDATES;
 
-impl Tools<'_> {
+impl LiveSession {
     /// Finds the object of a name, which may also be quoted as in our lines: first in the session
     /// index by handle, ID, nickname, path and ID prefix, then among the files of the store, then
     /// by turns. Never finds another session's toolcalls and, if the session is confined, nothing
@@ -17,7 +17,7 @@ impl Tools<'_> {
     /// # Errors
     /// `UNKNOWN_NAME`; `AMBIGUOUS_NAME` with the candidates; `NOT_ACTIVATABLE` for infrastructure
     /// objects.
-    pub(super) fn find(&self, name: &Name) -> Result<ObjectId> {
+    pub(crate) fn find_object(&self, name: &Name) -> Result<ObjectId> {
         let quoted = || Name { text: quote::named(&name.text), version: name.version };
         match self.find_as_given(name) {
             Err(Error::UnknownName { .. }) if name.text.contains("\\u") => {
@@ -28,10 +28,10 @@ impl Tools<'_> {
     }
 
     fn find_as_given(&self, name: &Name) -> Result<ObjectId> {
-        if self.journal.state().is_confined() {
+        if self.state().is_confined() {
             return self.find_met(name);
         }
-        let index = self.journal.state().index();
+        let index = self.state().index();
         if let Some(handle) = name.handle() {
             let entry = index.by_handle(handle);
             return entry.map(|entry| entry.id.clone()).ok_or_else(|| unknown(name));
@@ -39,7 +39,7 @@ impl Tools<'_> {
         self.refuse_infrastructure(&ObjectId::new(&*name.text))?;
         let may = |id: &ObjectId| self.is_reachable(id);
         if let Some(id) = self.journal.store.find_exact(name, self.file_at(name)?, may)? {
-            return Ok(self.journal.state().files().current(&id).clone());
+            return Ok(self.state().files().current(&id).clone());
         }
         if let Some(id) = self.by_prefix(name)? {
             return Ok(id);
@@ -53,13 +53,13 @@ impl Tools<'_> {
     /// The part of the chat that the name gives as turns.
     pub(super) fn turns_named(&self, name: &Name) -> Option<ObjectId> {
         let (first, last) = self.messages_named(name)?;
-        Some(self.journal.state().index().segment(first, last)?.id.clone())
+        Some(self.state().index().segment(first, last)?.id.clone())
     }
 
     /// The file that the name gives as a path.
     pub(super) fn file_at(&self, name: &Name) -> Result<Option<ObjectId>> {
-        match self.workspace.disk.resolve(&name.text) {
-            Ok(path) => self.workspace.disk.file_id(&path).map(Some),
+        match self.disk.resolve(&name.text) {
+            Ok(path) => self.disk.file_id(&path).map(Some),
             Err(_) => Ok(None),
         }
     }
@@ -67,7 +67,7 @@ impl Tools<'_> {
     /// The object of the session index that a prefix names.
     pub(super) fn by_prefix(&self, name: &Name) -> Result<Option<ObjectId>> {
         let Some(prefix) = name.id_prefix() else { return Ok(None) };
-        let found: Vec<_> = self.journal.state().index().by_prefix(prefix).collect();
+        let found: Vec<_> = self.state().index().by_prefix(prefix).collect();
         match found.as_slice() {
             [] => Ok(None),
             [one] => Ok(Some(one.id.clone())),
@@ -81,7 +81,7 @@ impl Tools<'_> {
 
     /// Whether this session may use an object: it has met it, or it is a file.
     fn is_reachable(&self, id: &ObjectId) -> Result<bool> {
-        if self.journal.state().subject(id).is_some() {
+        if self.state().subject(id).is_some() {
             return Ok(true);
         }
         let version = self.journal.store.get(id, AsOf::Latest)?;
@@ -89,7 +89,7 @@ impl Tools<'_> {
     }
 
     fn describe(&self, entry: &IndexEntry) -> String {
-        let name = forms::name_of(self.journal.state(), &entry.subject);
+        let name = forms::name_of(self.state(), &entry.subject);
         format!("{} {}", entry.handle, quote::name(&name))
     }
 

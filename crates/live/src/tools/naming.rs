@@ -1,8 +1,8 @@
 //! How the names that a model or a person gives are read: one name or several, in any of the forms
 //! of [`Reading`], and what was meant where none of them names anything.
 
-use super::Tools;
 use super::steps::names_run;
+use crate::LiveSession;
 use base::error::{Error, Result};
 use base::object::{Handle, HandleKind, ObjectId, Reading, quote};
 use session::{IndexEntry, Subject};
@@ -36,12 +36,12 @@ pub(super) fn answered<T>(
     }
 }
 
-impl Tools<'_> {
+impl LiveSession {
     /// Reads a text as the name of one object.
     ///
     /// # Errors
     /// `UNKNOWN_NAME`, with what may have been meant; `INVALID_ARGUMENT` if it is empty.
-    pub(super) fn named(&self, text: &str) -> Result<Reading> {
+    pub(crate) fn named(&self, text: &str) -> Result<Reading> {
         self.reading(text)?.ok_or_else(|| self.unknown(text))
     }
 
@@ -60,7 +60,8 @@ impl Tools<'_> {
         }
     }
 
-    /// Does something with each object that a text names; the answers, and which names are none.
+    /// Does something with each object that a text names, and stores what it did; the answers, and
+    /// which names are none.
     ///
     /// # Errors
     /// Errors of names, if none of them names an object.
@@ -69,13 +70,15 @@ impl Tools<'_> {
         text: &str,
         act: impl Fn(&mut Self, ObjectId) -> String,
     ) -> Result<String> {
-        let named = self.all_named(text)?.into_iter();
-        let (mut answers, refused) = answered(named.map(|(_, reading)| {
-            let object = self.find(&reading?.name)?;
-            Ok(act(self, object))
-        }))?;
-        answers.extend(refused.iter().map(Error::message));
-        Ok(answers.join("\n"))
+        self.stored(|live| {
+            let named = live.all_named(text)?.into_iter();
+            let (mut answers, refused) = answered(named.map(|(_, reading)| {
+                let object = live.find_object(&reading?.name)?;
+                Ok(act(live, object))
+            }))?;
+            answers.extend(refused.iter().map(Error::message));
+            Ok(answers.join("\n"))
+        })
     }
 
     /// The first reading of a text that names something.
@@ -93,15 +96,15 @@ impl Tools<'_> {
 
     fn names_something(&self, reading: &Reading, given: &str) -> Result<bool> {
         let name = &reading.name;
-        match self.find(name) {
+        match self.find_object(name) {
             // Why it does not do is said when it is used.
             Ok(_) | Err(Error::AmbiguousName { .. } | Error::NotActivatable { .. }) => Ok(true),
             Err(Error::UnknownName { .. }) => {
                 // A path at which something is wins over any form that it may have.
                 let is_there = || {
-                    let disk = &self.workspace.disk;
+                    let disk = &self.disk;
                     name.text == given.trim()
-                        && !self.journal.state().is_confined()
+                        && !self.state().is_confined()
                         && (disk.exists(&name.text) || disk.obstacle_given(&name.text).is_some())
                 };
                 Ok(names_run(name) || self.messages_named(name).is_some() || is_there())
@@ -119,7 +122,7 @@ impl Tools<'_> {
         let number = text.trim().parse::<u32>().ok();
         let numbered = KINDS.into_iter().filter_map(|kind| {
             let handle = Handle { kind, number: number? };
-            self.journal.state().index().by_handle(handle).map(|_| handle.to_string())
+            self.state().index().by_handle(handle).map(|_| handle.to_string())
         });
         near.extend(numbered);
         if near.is_empty() {
@@ -134,7 +137,7 @@ impl Tools<'_> {
 
     /// The newest handle of a kind.
     fn newest(&self, kind: HandleKind) -> Option<String> {
-        let entries = self.journal.state().index().entries.iter().rev();
+        let entries = self.state().index().entries.iter().rev();
         let mut of_kind = entries.map(|entry| entry.handle).filter(|handle| handle.kind == kind);
         of_kind.next().map(|handle| handle.to_string())
     }
@@ -146,7 +149,7 @@ impl Tools<'_> {
             name.to_lowercase()
         };
         let wanted: Vec<String> = readings.iter().map(|reading| last(&reading.name.text)).collect();
-        let state = self.journal.state();
+        let state = self.state();
         let path = |entry: &IndexEntry| {
             let file @ Subject::File { .. } = &entry.subject else { return None };
             let path = state.shown_path(file.agent_path());
@@ -154,14 +157,5 @@ impl Tools<'_> {
             (wanted.contains(&last(path)) && self.is_met(&entry.id)).then_some(name)
         };
         state.index().entries.iter().rev().filter_map(path).take(MAX_NEAR).collect()
-    }
-
-    /// The object of a name, with what else the name says.
-    ///
-    /// # Errors
-    /// Errors of names.
-    pub(crate) fn object_named(&self, text: &str) -> Result<(ObjectId, Reading)> {
-        let reading = self.named(text)?;
-        Ok((self.find(&reading.name)?, reading))
     }
 }

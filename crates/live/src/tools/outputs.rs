@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::Tools;
 use super::activation::Shown;
 use super::selection::PartKept;
+use crate::LiveSession;
 use crate::journal::{FULL_OUTPUT, if_found};
 use base::error::Result;
 use base::harness::before_notice;
@@ -17,7 +17,7 @@ use context::forms;
 use context::log_layout::Texts;
 use session::{Cut, LineRange, ResultFact};
 
-impl Tools<'_> {
+impl LiveSession {
     /// The text of a call's output; a sentence if it has none. `known`: its tool and its latest
     /// version.
     pub(super) fn output_subject(
@@ -48,7 +48,7 @@ impl Tools<'_> {
         };
         let images = self.journal.images(object, &known)?.len() as u64;
         if text.is_empty() && (images == 0 || !self.options.images_leave()) {
-            let is_text = self.journal.state().fact_of(object).is_some_and(|fact| fact.is_output);
+            let is_text = self.state().fact_of(object).is_some_and(|fact| fact.is_output);
             let why = match images {
                 0 if is_text => "it is empty".to_owned(),
                 0 => "it is of another type".to_owned(),
@@ -67,7 +67,7 @@ impl Tools<'_> {
     /// The part of the latest version of an output that is shown, as the host cut it. In `pools`
     /// outputs stand as they came.
     fn cut_of(&self, object: &ObjectId, version: VersionSelector) -> Option<(&Cut, &ResultFact)> {
-        let fact = self.journal.state().fact_of(object).filter(|_| {
+        let fact = self.state().fact_of(object).filter(|_| {
             version == VersionSelector::Latest && self.options.settings.layout == Layout::Log
         })?;
         Some((fact.cut.as_ref()?, fact))
@@ -116,7 +116,7 @@ impl Tools<'_> {
     /// What the heading adds if another extension shortened an output after it came: the version
     /// that holds more. In a confined session the latest version is the one that it met.
     fn fuller_version(&self, object: &ObjectId, latest: &Hash) -> Result<String> {
-        if self.journal.state().is_confined() {
+        if self.state().is_confined() {
             return Ok(String::new());
         }
         let versions = self.journal.store.history(object)?;

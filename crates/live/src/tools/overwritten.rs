@@ -3,17 +3,17 @@
 //!
 //! Only adds the remark: the content shown is that of the file that is there now.
 
-use super::Tools;
+use crate::LiveSession;
 use base::error::Result;
 use base::object::{Name, TxId, VersionSelector};
 use context::forms;
 use session::{IndexEntry, Subject};
 
-impl Tools<'_> {
+impl LiveSession {
     /// What the heading adds if a name is the handle of a file that was overwritten by a move;
     /// empty for any other name.
     pub(super) fn overwritten(&self, name: &Name) -> Result<String> {
-        let index = self.journal.state().index();
+        let index = self.state().index();
         let entry = name.handle().and_then(|handle| index.by_handle(handle));
         let gone = entry.filter(|entry| !index.is_shown(entry));
         let Some(gone) = gone.filter(|_| name.version == VersionSelector::Latest) else {

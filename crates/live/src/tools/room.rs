@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::Tools;
+use crate::LiveSession;
 use base::error::{Error, Result};
 use base::object::ObjectId;
 use config::Layout;
@@ -15,7 +15,7 @@ use context::view::{self, Slot, user_message};
 use context::window::Marks;
 use session::{MessageKind, Note, SlotRecord, Treatment, Why};
 
-impl Tools<'_> {
+impl LiveSession {
     /// Refuses content for which the window has no room besides what cannot leave: people's words,
     /// pinned content and the messages since the newest call. All else makes room, the idlest first.
     ///
@@ -28,7 +28,7 @@ impl Tools<'_> {
         besides: Option<u64>,
         pinned: Option<&ObjectId>,
     ) -> Result<()> {
-        let state = self.journal.state();
+        let state = self.state();
         let Some(marks) = self.marks() else { return Ok(()) };
         let pins = state.sets().held.iter().filter(|held| held.why == Why::Pinned);
         let pins: u64 =
@@ -52,7 +52,7 @@ impl Tools<'_> {
 
     /// The window marks of the newest call, for its messages.
     fn marks(&self) -> Option<Marks> {
-        let state = self.journal.state();
+        let state = self.state();
         let window = state.sent()?.context_window?;
         let bill = &state.bill().last.as_ref()?.bill;
         let filling = self.options.filling(state);
@@ -62,11 +62,10 @@ impl Tools<'_> {
     /// Tokens of the messages and notes that hold an object's content, as last sent.
     pub(super) fn standing_tokens(&self, object: &ObjectId) -> u64 {
         let showings: HashSet<u64> =
-            self.journal.state().showings(object).map(|showing| showing.at).collect();
+            self.state().showings(object).map(|showing| showing.at).collect();
         let stands = |at: u64| {
-            let own = self.journal.state().result(at).and_then(|fact| fact.object.as_ref())
-                == Some(object);
-            let collapsed = *self.journal.state().treatment(at) == Treatment::Reference;
+            let own = self.state().result(at).and_then(|fact| fact.object.as_ref()) == Some(object);
+            let collapsed = *self.state().treatment(at) == Treatment::Reference;
             showings.contains(&at) || (own && !collapsed)
         };
         let holds = |record: &SlotRecord| match record {
@@ -79,7 +78,7 @@ impl Tools<'_> {
         let held = self.request.last_sent().filter(|(record, _)| holds(record));
         let held =
             held.map(|(record, tokens)| tokens.unwrap_or_else(|| self.recorded_tokens(record)));
-        let state = self.journal.state();
+        let state = self.state();
         let shows = |note: &&Note| note.shows.as_ref().is_some_and(|it| it.object == *object);
         let noted = state.noted().filter(|at| !stands(*at)).flat_map(|at| state.notes(at));
         let noted = noted.filter(shows).map(|note| self.options.counter.count(&note.text));
@@ -90,7 +89,7 @@ impl Tools<'_> {
     fn recorded_tokens(&self, record: &SlotRecord) -> u64 {
         match record {
             SlotRecord::Chat { chat, content: None, .. } => {
-                self.journal.state().chat().get(*chat).map_or(0, |message| message.tokens)
+                self.state().chat().get(*chat).map_or(0, |message| message.tokens)
             }
             SlotRecord::Chat { content: Some(content), .. } => {
                 view::content_tokens(content, self.options.counter)

@@ -1,15 +1,15 @@
 //! What a name shows, including segments of the chat: known segments by handle or ID, and any run
 //! of turns by its turns (`turn 3`, `turns 3-5`).
 
-use super::Tools;
 use super::activation::Shown;
+use crate::LiveSession;
 use crate::journal::Segment;
 use base::error::{Error, Result};
 use base::object::{HandleKind, Name, ObjectId, VersionSelector};
 use context::forms;
 use session::Subject;
 
-impl Tools<'_> {
+impl LiveSession {
     /// As [`Self::subject`], for the object that a name refers to.
     pub(super) fn subject_named(
         &mut self,
@@ -19,11 +19,11 @@ impl Tools<'_> {
         if let Some(segment) = self.segment_named(name)? {
             return self.segment_subject(segment, name.version).map(Ok);
         }
-        let object = match self.find(name) {
+        let object = match self.find_object(name) {
             Err(Error::UnknownName { .. }) => {
                 let other = match self.list_steps(name)? {
                     // A confined session may not see the disk.
-                    None if self.journal.state().is_confined() => None,
+                    None if self.state().is_confined() => None,
                     None => self.no_file(&name.text),
                     steps => steps,
                 };
@@ -66,7 +66,7 @@ impl Tools<'_> {
     /// # Errors
     /// Errors of the store.
     fn segment_named(&mut self, name: &Name) -> Result<Option<Segment>> {
-        let index = self.journal.state().index();
+        let index = self.state().index();
         let entry = match name.handle() {
             Some(handle) if handle.kind == HandleKind::ChatSegment => index.by_handle(handle),
             Some(_) => return Ok(None),
@@ -81,11 +81,11 @@ impl Tools<'_> {
             None => {}
         }
         let Some((first, last)) = self.messages_named(name) else { return Ok(None) };
-        let found = match self.find(name) {
+        let found = match self.find_object(name) {
             Err(Error::UnknownName { .. }) => None,
             found => Some(found?),
         };
-        let known = self.journal.state().index().segment(first, last).map(|entry| &entry.id);
+        let known = self.state().index().segment(first, last).map(|entry| &entry.id);
         if found.is_some() && found.as_ref() != known {
             return Ok(None);
         }
@@ -94,7 +94,7 @@ impl Tools<'_> {
 
     /// Positions of the first and the last message of the turns that a name refers to.
     pub(super) fn messages_named(&self, name: &Name) -> Option<(u64, u64)> {
-        self.journal.state().messages_of_turns(turns(&name.text)?)
+        self.state().messages_of_turns(turns(&name.text)?)
     }
 }
 

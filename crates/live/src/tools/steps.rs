@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Tools;
+use crate::LiveSession;
 use base::error::{Error, Result};
 use base::object::{Handle, HandleKind, Name, VersionSelector};
 use context::{deeds, forms};
@@ -21,7 +21,7 @@ struct Run {
     last: u32,
 }
 
-impl Tools<'_> {
+impl LiveSession {
     /// The steps of a run of calls, one line each, and what to ask for next. `None` if the name is
     /// no run of handles.
     ///
@@ -30,7 +30,7 @@ impl Tools<'_> {
     pub(super) fn list_steps(&self, name: &Name) -> Result<Option<String>> {
         let Some((kind, run)) = parse_run(&name.text) else { return Ok(None) };
         if kind != HandleKind::Toolcall {
-            let activate = self.journal.state().own_tool("activate");
+            let activate = self.state().own_tool("activate");
             let problem =
                 format!("`{}` names several objects: {activate} them one by one", name.text);
             return Err(Error::argument("name", problem));
@@ -40,7 +40,7 @@ impl Tools<'_> {
                 format!("`{}` names several calls, which have versions of their own", name.text);
             return Err(Error::argument("name", problem));
         }
-        Ok(Some(listing(self.journal.state(), run)))
+        Ok(Some(listing(self.state(), run)))
     }
 }
 

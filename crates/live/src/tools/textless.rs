@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::Tools;
+use crate::LiveSession;
 use base::error::Result;
 use base::object::{Handle, Hash, ObjectId, quote};
 use config::Layout;
@@ -15,7 +15,7 @@ use store::Version;
 /// Why a file that is excluded has no text.
 const EXCLUDED: &str = "the file is excluded: the setting `exclude` names it";
 
-impl Tools<'_> {
+impl LiveSession {
     /// The version to show of a file that has no text now: its last one with text, if the file was
     /// deleted. Otherwise why it has none, in words.
     ///
@@ -27,7 +27,7 @@ impl Tools<'_> {
         location: Option<&Location>,
         obstacle: Option<String>,
     ) -> Result<Result<Hash, String>> {
-        if location.is_some_and(|location| self.workspace.disk.is_excluded_at(location)) {
+        if location.is_some_and(|location| self.disk.is_excluded_at(location)) {
             return Ok(Err(EXCLUDED.to_owned()));
         }
         let fields = self.journal.latest_fields(object)?.unwrap_or_default();
@@ -67,7 +67,7 @@ impl Tools<'_> {
     /// The answer to a name that is not an object but a path at which no file can be read: `src · no
     /// text: it is a folder`.
     pub(super) fn no_file(&self, given: &str) -> Option<String> {
-        let obstacle = self.workspace.disk.obstacle_given(given)?;
+        let obstacle = self.disk.obstacle_given(given)?;
         Some(format!("{} · no text: {obstacle}", quote::name(given)))
     }
 
@@ -75,9 +75,8 @@ impl Tools<'_> {
     fn last_with_text(&self, object: &ObjectId) -> Result<Option<Version>> {
         let versions = self.journal.store.history(object)?;
         let met = self.versions_met(object);
-        let may = |version: &Version| {
-            !self.journal.state().is_confined() || met.contains(&version.content_hash)
-        };
+        let may =
+            |version: &Version| !self.state().is_confined() || met.contains(&version.content_hash);
         Ok(versions.into_iter().find(|version| version.content.is_some() && may(version)))
     }
 }

@@ -10,10 +10,10 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::Workspace;
 use super::finding::Finding;
 use super::notes::is_announced;
 use super::reach::why_out_of_reach;
+use crate::LiveSession;
 use crate::journal::Journal;
 use base::error::Result;
 use base::object::{FileStamp, Hash, ObjectId, Payload, file_fields, file_type};
@@ -73,18 +73,17 @@ impl KnownFile {
     }
 }
 
-impl Workspace {
+impl LiveSession {
     /// Compares the stamps of known files, and follows those that moved. Returns the files to read:
     /// those that differ, and those whose text stands in the window while the model was last told
     /// something else. Files that this process cannot open are left out. `progress` is called from
     /// several threads.
     pub(super) fn find_differing(
         &mut self,
-        journal: &mut Journal,
         files: &[ObjectId],
         progress: &(dyn Fn(CheckProgress) + Sync),
     ) -> Result<Differing> {
-        let known = self.known_files(journal, files)?;
+        let known = self.known_files(files)?;
         let of = known.len() as u64;
         let on_progress = |files: usize| progress(CheckProgress { files: files as u64, of });
         let files: Vec<ObjectId> = known.iter().map(|file| file.object.clone()).collect();
@@ -93,9 +92,9 @@ impl Workspace {
         let differing =
             files.into_iter().zip(differs).filter(|(_, differs)| differs.unwrap_or(true));
         let differing: Vec<ObjectId> = differing.map(|(file, _)| file).collect();
-        let moved = self.follow_moves(journal, &differing)?;
+        let moved = self.follow_moves(&differing)?;
         let mut seen = HashSet::new();
-        let now = differing.iter().map(|file| journal.state().files().current(file));
+        let now = differing.iter().map(|file| self.state().files().current(file));
         let files = now.filter(|file| seen.insert(*file)).cloned().collect();
         Ok(Differing { files, compared: of, moved })
     }
@@ -103,16 +102,15 @@ impl Workspace {
     /// Reads known files and records what happened to them. Returns a finding for each, in the
     /// order of the files.
     pub(super) fn read_known_files(
-        &self,
-        journal: &mut Journal,
+        &mut self,
         files: &[ObjectId],
         cause: Cause,
     ) -> Result<Vec<Finding>> {
-        let places = files.iter().map(|file| self.place_of(journal, file));
+        let places = files.iter().map(|file| self.place_of(file));
         let places = places.collect::<Result<Vec<_>>>()?;
         // To tell the model of a change, the stamp is enough.
         let is_check = matches!(cause, Cause::Changed | Cause::Checked);
-        let by_path = files.iter().map(|file| is_check && is_by_path(journal, file));
+        let by_path = files.iter().map(|file| is_check && is_by_path(&self.journal, file));
         let by_path: Vec<bool> = by_path.collect();
         let asked = places.iter().zip(&by_path);
         let asked: Vec<_> = asked.map(|(place, by)| place.clone().filter(|_| !by)).collect();
@@ -126,9 +124,7 @@ impl Workspace {
                 _ => reading,
             };
             findings.push(match place {
-                Some((location, _)) => {
-                    self.record_reading(journal, file, &location, reading, cause)?
-                }
+                Some((location, _)) => self.record_reading(file, &location, reading, cause)?,
                 None => Finding::Nothing,
             });
         }
@@ -137,30 +133,29 @@ impl Workspace {
 
     /// Where a known file is, and whether its path still leads there: a link in its place is not
     /// the file.
-    fn place_of(&self, journal: &Journal, file: &ObjectId) -> Result<Option<(Location, bool)>> {
-        let Some(location) = self.disk.location_of(journal, file)? else { return Ok(None) };
+    fn place_of(&self, file: &ObjectId) -> Result<Option<(Location, bool)>> {
+        let Some(location) = self.location_of(file)? else { return Ok(None) };
         let is_there = self.disk.led_to(&location).id()? == *file;
         Ok(Some((location, is_there)))
     }
 
     fn record_reading(
-        &self,
-        journal: &mut Journal,
+        &mut self,
         file: &ObjectId,
         location: &Location,
         reading: FileReading,
         cause: Cause,
     ) -> Result<Finding> {
-        if let Some(reason) = why_out_of_reach(journal, file, location, &reading.state) {
+        if let Some(reason) = why_out_of_reach(&self.journal, file, location, &reading.state) {
             return Ok(Finding::OutOfReach(reason));
         }
-        let known = journal.state().subject(file);
+        let known = self.state().subject(file);
         let before = match known {
             Some(Subject::File { version, .. }) => Some(version.clone()),
             _ => None,
         };
         let is_gone = reading.state == FileState::Missing;
-        let recorded = self.index_reading(journal, location, reading, cause, None)?;
+        let recorded = self.index_reading(location, reading, cause, None)?;
         Ok(recorded.map_or(Finding::Nothing, |(_, now)| Finding::Version {
             is_new: before.as_ref() != Some(&now),
             is_gone,
@@ -168,26 +163,27 @@ impl Workspace {
         }))
     }
 
-    fn known_files(&self, journal: &Journal, files: &[ObjectId]) -> Result<Vec<KnownFile>> {
+    fn known_files(&self, files: &[ObjectId]) -> Result<Vec<KnownFile>> {
         let mut known = Vec::new();
         let mut versions_by_path = Vec::new();
         for file in files {
             let Some(Subject::File { path, version, stamp, lines, .. }) =
-                journal.state().subject(file)
+                self.state().subject(file)
             else {
                 continue;
             };
-            let is_out = journal.state().files().orphaned(file).is_some();
-            let location = self.disk.location_of(journal, file)?;
+            let is_out = self.state().files().orphaned(file).is_some();
+            let location = self.location_of(file)?;
             let Some(open) = location.and_then(|location| location.open) else { continue };
             let expected = if lines.is_some() || stamp.is_some() {
                 Expected::Stamp(*stamp)
             } else {
-                expected_without_text(journal, file, path, version, &mut versions_by_path)?
+                expected_without_text(&self.journal, file, path, version, &mut versions_by_path)?
             };
             let is_pools = self.options.settings.layout == Layout::Pools;
-            let is_open = if is_pools { !is_announced(journal, file, version) } else { is_out };
-            let is_due = is_open && self.stands(journal, file);
+            let is_open =
+                if is_pools { !is_announced(&self.journal, file, version) } else { is_out };
+            let is_due = is_open && self.stands(file);
             known.push(KnownFile { object: file.clone(), open, expected, is_due });
         }
         Ok(known)
@@ -195,10 +191,10 @@ impl Workspace {
 
     /// Whether the model has the content of a file in front of it: `refresh` checks such files
     /// before every call.
-    pub(super) fn stands(&self, journal: &Journal, file: &ObjectId) -> bool {
+    pub(super) fn stands(&self, file: &ObjectId) -> bool {
         match self.options.settings.layout {
-            Layout::Log => journal.state().stands(file),
-            Layout::Pools => journal.state().sets().is_active(file),
+            Layout::Log => self.state().stands(file),
+            Layout::Pools => self.state().sets().is_active(file),
         }
     }
 }

@@ -14,8 +14,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use crate::OpenSession;
-use crate::journal::Journal;
+use crate::{LiveSession, OpenSession};
 use base::error::{Error, Result};
 use base::lock;
 use base::object::{Hash, ObjectId, Source};
@@ -73,7 +72,7 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    pub(super) fn open(options: Arc<OpenSession>, key: &str) -> Result<Self> {
+    pub(crate) fn open(options: Arc<OpenSession>, key: &str) -> Result<Self> {
         let exclude = Arc::new(options.settings.excluded()?);
         let instructions = options.settings.instructions()?;
         let namespace = Arc::new(options.files.namespace(&options, key)?);
@@ -118,27 +117,6 @@ impl Disk {
     /// ID of the file object at an agent's absolute path.
     pub(crate) fn file_id(&self, path: &Path) -> Result<ObjectId> {
         self.location(path).id()
-    }
-
-    /// Where a file known to the session or the store is; `None` if neither knows it.
-    pub(crate) fn location_of(
-        &self,
-        journal: &Journal,
-        object: &ObjectId,
-    ) -> Result<Option<Location>> {
-        if let Some(Subject::File { path, filesystem_id, .. }) = journal.state().subject(object) {
-            let filesystem_id = filesystem_id.as_deref().unwrap_or(&self.options.filesystem_id);
-            let location = self.known(filesystem_id, path);
-            // If the filesystem ID has changed, another file is at that path.
-            let is_it = self.is_named(object, &location)?;
-            return Ok(Some(if is_it { location } else { Location { open: None, ..location } }));
-        }
-        Ok(match journal.source_of(object)? {
-            Some(Source::Filesystem { filesystem_id, path }) => {
-                Some(self.known(&filesystem_id, &path))
-            }
-            _ => None,
-        })
     }
 
     fn is_named(&self, object: &ObjectId, location: &Location) -> Result<bool> {
@@ -420,6 +398,26 @@ impl Disk {
             moved: None,
             bytes: None,
         }
+    }
+}
+
+impl LiveSession {
+    /// Where a file known to the session or the store is; `None` if neither knows it.
+    pub(crate) fn location_of(&self, object: &ObjectId) -> Result<Option<Location>> {
+        let disk = &self.disk;
+        if let Some(Subject::File { path, filesystem_id, .. }) = self.state().subject(object) {
+            let filesystem_id = filesystem_id.as_deref().unwrap_or(&self.options.filesystem_id);
+            let location = disk.known(filesystem_id, path);
+            // If the filesystem ID has changed, another file is at that path.
+            let is_it = disk.is_named(object, &location)?;
+            return Ok(Some(if is_it { location } else { Location { open: None, ..location } }));
+        }
+        Ok(match self.journal.source_of(object)? {
+            Some(Source::Filesystem { filesystem_id, path }) => {
+                Some(disk.known(&filesystem_id, &path))
+            }
+            _ => None,
+        })
     }
 }
 

@@ -6,9 +6,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::Workspace;
 use super::notes::with_edits;
 use super::telling::saw_since;
+use crate::LiveSession;
 use crate::journal::Journal;
 use base::error::Result;
 use base::harness::Call;
@@ -26,38 +26,37 @@ struct Known {
     text: Arc<str>,
 }
 
-impl Workspace {
+impl LiveSession {
     /// Makes a version of a file that a call read or changed, see [`Self::index_reading`]. What
     /// somebody else changed besides an edit waits for the next note.
     pub(crate) fn index_touched(
-        &self,
-        journal: &mut Journal,
+        &mut self,
         (path, location): (&Path, &Location),
         cause: Cause,
         (id, call): (&str, Call<'_>),
     ) -> Result<Option<(ObjectId, Hash)>> {
         let known = match cause {
-            Cause::Edited => self.known_before(journal, &location.id()?),
+            Cause::Edited => self.known_before(&location.id()?),
             _ => None,
         };
         let reading = self.disk.read_at(path, location);
-        let indexed = self.index_reading(journal, location, reading, cause, Some(id))?;
+        let indexed = self.index_reading(location, reading, cause, Some(id))?;
         if let (Some(known), Some((file, made))) = (known, &indexed) {
-            known.compare(journal, (file, made), call);
+            known.compare(&mut self.journal, (file, made), call);
         }
         Ok(indexed)
     }
 
     /// `None` if no note would tell of a change: `pools` shows files as they are.
-    fn known_before(&self, journal: &Journal, file: &ObjectId) -> Option<Known> {
-        if self.options.settings.layout == Layout::Pools || !self.stands(journal, file) {
+    fn known_before(&self, file: &ObjectId) -> Option<Known> {
+        if self.options.settings.layout == Layout::Pools || !self.stands(file) {
             return None;
         }
-        let state = journal.state();
+        let state = self.state();
         let seen = state.version(file).filter(|_| saw_since(state, file));
         let version = seen.or_else(|| state.files().announced(file))?.clone();
-        let told = journal.text(file, &version).ok()?;
-        let text = with_edits(journal, file, (&version, Arc::clone(&told)));
+        let told = self.journal.text(file, &version).ok()?;
+        let text = with_edits(&self.journal, file, (&version, Arc::clone(&told)));
         Some(Known { told: (version, told), text })
     }
 }

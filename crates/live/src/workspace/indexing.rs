@@ -6,9 +6,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::Workspace;
 use super::notes::is_announced;
 use super::reach::is_mounted;
+use crate::LiveSession;
 use crate::journal::Journal;
 use base::error::Result;
 use base::object::{FileStamp, Hash, ObjectId};
@@ -16,54 +16,51 @@ use context::log_layout::Texts;
 use session::{Cause, Event, FileEvent, LineMap, Subject};
 use source::{FileReading, FileState, IndexOutcome, Indexed, Location};
 
-impl Workspace {
+impl LiveSession {
     /// Reads the file at an agent's path; see [`Self::index_reading`].
     pub(crate) fn index_file(
-        &self,
-        journal: &mut Journal,
+        &mut self,
         path: &Path,
         cause: Cause,
     ) -> Result<Option<(ObjectId, Hash)>> {
         let location = self.disk.location(path);
         let reading = self.disk.read_at(path, &location);
-        self.index_reading(journal, &location, reading, cause, None)
+        self.index_reading(&location, reading, cause, None)
     }
 
     /// Makes a version from the reading of a file. Returns its object and version. `None` if
     /// nothing can be said about it (no permission, no regular file, a path that is not UTF-8):
     /// earlier knowledge stands.
     pub(super) fn index_reading(
-        &self,
-        journal: &mut Journal,
+        &mut self,
         location: &Location,
         reading: FileReading,
         cause: Cause,
         call: Option<&str>,
     ) -> Result<Option<(ObjectId, Hash)>> {
         let object = location.id()?;
-        if journal.is_forgotten(&object)? || location.path.to_str().is_none() {
+        if self.journal.is_forgotten(&object)? || location.path.to_str().is_none() {
             return Ok(None);
         }
-        if reading.state == FileState::Missing && !is_mounted(journal, &object, location) {
+        if reading.state == FileState::Missing && !is_mounted(&self.journal, &object, location) {
             return Ok(None);
         }
-        let known = journal.state().version(&object);
-        let is_deleted = known.is_some_and(|version| journal.is_deleted(&object, version));
+        let known = self.state().version(&object);
+        let is_deleted = known.is_some_and(|version| self.journal.is_deleted(&object, version));
         if reading.state == FileState::NotRead && known.is_some() && !is_deleted {
             // Nothing new is known of it.
             let of = (cause, reading.stamp);
-            return Ok(self.record_touch(journal, object, location, of, call));
+            return Ok(self.record_touch(object, location, of, call));
         }
-        let Some(found) = source::index(location, reading, journal.latest(&object)?)? else {
+        let Some(found) = source::index(location, reading, self.journal.latest(&object)?)? else {
             return Ok(None);
         };
-        self.record_version(journal, location, found, cause, call).map(Some)
+        self.record_version(location, found, cause, call).map(Some)
     }
 
     /// Stages a version of a file and records the event.
     pub(super) fn record_version(
-        &self,
-        journal: &mut Journal,
+        &mut self,
         location: &Location,
         found: Indexed,
         cause: Cause,
@@ -74,24 +71,24 @@ impl Workspace {
         let mut text: Option<Arc<str>> = payload.content.as_deref().map(Arc::from);
         if outcome == IndexOutcome::Unchanged && self.disk.is_known_by_reports(location) {
             // The text that was reported to another session.
-            text = journal.text(&object, &version).ok();
+            text = self.journal.text(&object, &version).ok();
         }
         let bytes = payload.source_hash.clone().filter(|_| text.is_none());
-        let moved = match (&text, text_before(journal, &object, &version)) {
+        let moved = match (&text, text_before(&self.journal, &object, &version)) {
             (Some(new), Some(old)) => Some(LineMap::between(&old, new)),
             _ => None,
         };
         if let Some(text) = &text {
-            journal.remember_text(&object, &version, Arc::clone(text));
+            self.journal.remember_text(&object, &version, Arc::clone(text));
         }
         if outcome != IndexOutcome::Unchanged {
-            journal.stage_seen(envelope, payload, version.clone())?;
-        } else if journal.state().files().has_bytes(&object, bytes.as_ref())
-            && brings_nothing(journal, &object, &version, stamp, cause)
+            self.journal.stage_seen(envelope, payload, version.clone())?;
+        } else if self.state().files().has_bytes(&object, bytes.as_ref())
+            && brings_nothing(&self.journal, &object, &version, stamp, cause)
         {
             return Ok((object, version));
         }
-        journal.record(Event::File(FileEvent {
+        self.journal.record(Event::File(FileEvent {
             lines: text.map(|text| text.split('\n').count() as u64),
             call: call.map(str::to_owned),
             stamp,
@@ -104,20 +101,19 @@ impl Workspace {
 
     /// Records that a call touched a known file, when nothing new is known of it.
     fn record_touch(
-        &self,
-        journal: &mut Journal,
+        &mut self,
         object: ObjectId,
         location: &Location,
         (cause, stamp): (Cause, Option<FileStamp>),
         call: Option<&str>,
     ) -> Option<(ObjectId, Hash)> {
-        let Some(Subject::File { version, lines, .. }) = journal.state().subject(&object) else {
+        let Some(Subject::File { version, lines, .. }) = self.state().subject(&object) else {
             return None;
         };
         let (version, lines) = (version.clone(), *lines);
         let event = self.disk.file_event(object.clone(), location, version.clone(), cause);
         let call = call.map(str::to_owned);
-        journal.record(Event::File(FileEvent { lines, call, stamp, ..event }));
+        self.journal.record(Event::File(FileEvent { lines, call, stamp, ..event }));
         Some((object, version))
     }
 }

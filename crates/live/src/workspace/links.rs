@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use super::Workspace;
+use crate::LiveSession;
 use crate::journal::Journal;
 use base::error::Result;
 use base::object::{AsOf, Hash, ObjectId, file_type};
@@ -25,35 +25,35 @@ struct Linked {
     version: Hash,
 }
 
-impl Workspace {
+impl LiveSession {
     /// Follows new links, within the setting `linkedTokens` and, in `pools`, the free room in the
     /// metadata pool.
     ///
     /// `note_at`: as in [`Self::refresh`]; in `log` links wait for it.
-    pub(super) fn follow_links(&self, journal: &mut Journal, note_at: Option<u64>) {
+    pub(super) fn follow_links(&mut self, note_at: Option<u64>) {
         let is_log = self.options.settings.layout == Layout::Log;
         if is_log && note_at.is_none() {
             return;
         }
         let limit = self.options.settings.linked_tokens;
-        let left = limit.saturating_sub(journal.state().links().tokens);
+        let left = limit.saturating_sub(self.state().links().tokens);
         if left == 0 {
             return;
         }
         let mut linked = Vec::new();
-        for event in self.followed(journal, left).unwrap_or_default() {
+        for event in self.followed(left).unwrap_or_default() {
             let mut from = None;
             match &event {
                 Event::File(file) => linked.push(file.object.clone()),
                 Event::Linked { object, .. } => from = Some(object.clone()),
                 _ => {}
             }
-            journal.record(event);
+            self.journal.record(event);
             let Some(from) = from else { continue };
-            let text = links_text(journal, &from, &std::mem::take(&mut linked));
+            let text = links_text(&self.journal, &from, &std::mem::take(&mut linked));
             if let (Some(text), Some(at), true) = (text, note_at, is_log) {
                 let tokens = tokens::count(&text);
-                journal.record(Event::noted(
+                self.journal.record(Event::noted(
                     at,
                     Note { text, about: Vec::new(), tokens, shows: None },
                 ));
@@ -62,24 +62,24 @@ impl Workspace {
     }
 
     /// The events for following new links. `left`: token budget for metadata lines of linked files.
-    fn followed(&self, journal: &Journal, left: u64) -> Result<Vec<Event>> {
-        let files = unfollowed(journal)?;
+    fn followed(&self, left: u64) -> Result<Vec<Event>> {
+        let files = unfollowed(&self.journal)?;
         if files.is_empty() {
             return Ok(Vec::new());
         }
         let mut room = left;
         if self.options.settings.layout == Layout::Pools {
-            let metadata = |id: &ObjectId| journal.pool_line(id).ok().flatten();
+            let metadata = |id: &ObjectId| self.journal.pool_line(id).ok().flatten();
             let pool_tokens = self.options.settings.pool_tokens;
-            room = room.min(pools_layout::room(journal.state(), pool_tokens, &metadata));
+            room = room.min(pools_layout::room(self.state(), pool_tokens, &metadata));
         }
         let namespace = &self.disk.namespace;
         let exists = |filesystem_id: &str, path: &str| namespace.exists(filesystem_id, path);
-        let graph = Graph::open(&journal.store, AsOf::Latest, &exists)?;
+        let graph = Graph::open(&self.journal.store, AsOf::Latest, &exists)?;
         let mut met = HashSet::new();
         let mut events = Vec::new();
         for (object, version) in files {
-            let linked = self.linked(journal, &graph, &object, &mut met)?;
+            let linked = self.linked(&graph, &object, &mut met)?;
             let before = room;
             for Linked { object, location, version } in pools_layout::fitting(linked, &mut room) {
                 let event = self.disk.file_event(object, &location, version, Cause::Linked);
@@ -94,7 +94,6 @@ impl Workspace {
     /// in the order of the links.
     fn linked(
         &self,
-        journal: &Journal,
         graph: &Graph<'_>,
         from: &ObjectId,
         met: &mut HashSet<ObjectId>,
@@ -105,13 +104,13 @@ impl Workspace {
                 matches!(link.relation.kind, RelationKind::Wikilink | RelationKind::Markdown);
             let Some(object) = link.target.id else { continue };
             let is_there = link.target.state == TargetState::Found;
-            let is_known = journal.state().subject(&object).is_some();
+            let is_known = self.state().subject(&object).is_some();
             if !is_link || !is_there || is_known || !met.insert(object.clone()) {
                 continue;
             }
-            let Some(version) = journal.store.get(&object, AsOf::Latest)? else { continue };
-            let Some(location) = self.disk.location_of(journal, &object)? else { continue };
-            let Some(line) = journal.pool_line(&object)? else { continue };
+            let Some(version) = self.journal.store.get(&object, AsOf::Latest)? else { continue };
+            let Some(location) = self.location_of(&object)? else { continue };
+            let Some(line) = self.journal.pool_line(&object)? else { continue };
             linked.push((Linked { object, location, version: version.content_hash }, line));
         }
         Ok(linked)

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::Workspace;
+use crate::LiveSession;
 use base::object::ObjectId;
 use context::host::HostMessage;
 use session::{Cause, Shows};
 
 /// The files by the provider's ID of the call, each with how the call met it.
 #[derive(Debug, Default)]
-pub(super) struct Met {
+pub(crate) struct Met {
     by_call: HashMap<String, Vec<(ObjectId, Cause)>>,
     /// Whether a call failed.
     failed: HashMap<String, bool>,
@@ -27,23 +27,23 @@ impl Met {
         }
     }
 
+    /// Takes whether a finished call failed.
+    pub(crate) fn ended(&mut self, call: &str, is_error: bool) {
+        self.failed.insert(call.to_owned(), is_error);
+    }
+
     /// Call after a request has gone out: it contains the results of all finished calls.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.by_call.clear();
         self.failed.clear();
     }
 }
 
-impl Workspace {
-    /// Takes whether a finished call failed.
-    pub(crate) fn ended(&mut self, call: &str, is_error: bool) {
-        self.met.failed.insert(call.to_owned(), is_error);
-    }
-
+impl LiveSession {
     /// Fills in whether calls failed where their results do not say so.
     pub(crate) fn say_ends(&self, messages: &mut [HostMessage]) {
         for message in messages.iter_mut().filter(|message| message.key.role == "toolResult") {
-            let told = || self.met.failed.get(message.key.calls.first()?).copied();
+            let told = || self.workspace.met.failed.get(message.key.calls.first()?).copied();
             message.is_error = message.is_error.or_else(told);
         }
     }
@@ -51,7 +51,7 @@ impl Workspace {
     /// The field `file_refs` of a call: each file that its result shows, or that it read, changed
     /// or named, as `{ id, met }`; `met` is `read`, `edited`, `written` or `found`.
     pub(crate) fn file_refs(&self, call: &str, shows: &Shows) -> Vec<Value> {
-        let met = self.met.by_call.get(call).map(Vec::as_slice).unwrap_or_default();
+        let met = self.workspace.met.by_call.get(call).map(Vec::as_slice).unwrap_or_default();
         let result = match shows {
             Shows::File { object, .. } => Some((object, Cause::Read)),
             Shows::Change { object } => Some((object, Cause::Edited)),

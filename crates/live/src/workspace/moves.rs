@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 
 use self::places::Places;
 pub(super) use self::stood::Stood;
-use super::Workspace;
 use super::reach::is_mounted;
+use crate::LiveSession;
 use crate::journal::Journal;
 use base::error::Result;
 use base::object::{FileStamp, Hash, ObjectId, Timestamp};
@@ -63,95 +63,74 @@ struct Candidate {
     is_stored: bool,
 }
 
-impl Workspace {
+impl LiveSession {
     /// Follows a move that a watcher saw, of a file or of a folder with files that the session
-    /// knows, by the paths that the agent sees. The model is told at its next call. Returns whether
-    /// a known file was moved.
+    /// knows, by the paths that the agent sees. The effects are stored when it returns; the model
+    /// is told at its next call. Returns whether a known file was moved.
     ///
     /// # Errors
     /// Errors of the store.
-    pub(crate) fn file_moved(
-        &mut self,
-        journal: &mut Journal,
-        from: &Path,
-        to: &Path,
-    ) -> Result<bool> {
-        self.follow_named_moves(journal, &[(from.to_owned(), to.to_owned())])
+    pub fn file_moved(&mut self, from: &Path, to: &Path) -> Result<bool> {
+        let pair = [(from.to_owned(), to.to_owned())];
+        self.stored(|live| live.follow_named_moves(&pair))
     }
 
     /// Follows the moves that a shell command made.
-    pub(super) fn command_moved(
-        &mut self,
-        journal: &mut Journal,
-        command: &str,
-        folder: &Path,
-    ) -> Result<()> {
+    pub(super) fn command_moved(&mut self, command: &str, folder: &Path) -> Result<()> {
         let led_to = |path: PathBuf| self.disk.agent_path(&self.disk.location(&path));
         let pairs = source::renames(command, folder).into_iter();
         let pairs: Vec<_> = pairs.map(|(from, to)| (led_to(from), led_to(to))).collect();
-        self.follow_named_moves(journal, &pairs).map(drop)
+        self.follow_named_moves(&pairs).map(drop)
     }
 
     /// Follows known files that moved from the first to the second path of a pair, as the agent
     /// sees them. Returns whether any moved.
-    fn follow_named_moves(
-        &mut self,
-        journal: &mut Journal,
-        pairs: &[(PathBuf, PathBuf)],
-    ) -> Result<bool> {
+    fn follow_named_moves(&mut self, pairs: &[(PathBuf, PathBuf)]) -> Result<bool> {
         if pairs.is_empty() {
             return Ok(false);
         }
-        let index = journal.state().index();
+        let index = self.state().index();
         let is_named = |path: &str| pairs.iter().any(|(from, _)| Path::new(path).starts_with(from));
         let named = index.entries.iter().filter_map(|entry| match &entry.subject {
             Subject::File { .. } if is_named(entry.subject.agent_path()) => Some(entry.id.clone()),
             _ => None,
         });
         let named: Vec<ObjectId> = named.collect();
-        let vanished = self.vanished(journal, &named)?;
-        let moved = self.follow(journal, &vanished, pairs)?;
+        let vanished = self.vanished(&named)?;
+        let moved = self.follow(&vanished, pairs)?;
         Ok(moved > 0)
     }
 
     /// Finds and records which of the files moved. Returns how many did.
-    pub(super) fn follow_moves(
-        &mut self,
-        journal: &mut Journal,
-        files: &[ObjectId],
-    ) -> Result<u64> {
-        let vanished = self.vanished(journal, files)?;
-        self.follow(journal, &vanished, &[])
+    pub(super) fn follow_moves(&mut self, files: &[ObjectId]) -> Result<u64> {
+        let vanished = self.vanished(files)?;
+        self.follow(&vanished, &[])
     }
 
     /// Finds where vanished files went, and records it. Returns how many were found. `named`: old
     /// and new paths that a watcher or a command named.
-    fn follow(
-        &mut self,
-        journal: &mut Journal,
-        vanished: &[Vanished],
-        named: &[(PathBuf, PathBuf)],
-    ) -> Result<u64> {
+    fn follow(&mut self, vanished: &[Vanished], named: &[(PathBuf, PathBuf)]) -> Result<u64> {
         let mut moved = 0;
         let mut places = Places::default();
         // One query for all files: most stores know of no move.
-        let origins = if vanished.is_empty() { HashSet::new() } else { stored::origins(journal)? };
+        let origins =
+            if vanished.is_empty() { HashSet::new() } else { stored::origins(&self.journal)? };
         for file in vanished {
             let is_twin = |other: &&Vanished| {
                 other.object != file.object
                     && other.source_hash.is_some()
                     && other.source_hash == file.source_hash
             };
-            let found = match self.where_named(journal, file, named)? {
+            let found = match self.where_named(file, named)? {
                 Some(found) => Some(found),
-                None => match self.where_stored(journal, file, &origins)? {
+                None => match self.where_stored(file, &origins)? {
                     Some(found) => Some(found),
                     None if vanished.iter().any(|other| is_twin(&other)) => None,
-                    None => self.where_bytes_are(journal, file, &mut places)?,
+                    None => self.where_bytes_are(file, &mut places)?,
                 },
             };
             if let Some(found) = found {
-                moved += u64::from(self.go_on_as(journal, file, found)?);
+                moved += u64::from(self.go_on_as(file, found)?);
             }
         }
         Ok(moved)
@@ -159,49 +138,45 @@ impl Workspace {
 
     /// Remembers what stands beside the files that the session knows, those whose text the model
     /// saw first: call after looking whether any of all these vanished.
-    pub(super) fn remember_neighbours(&mut self, journal: &Journal) -> Result<()> {
-        let seen = journal.state().files().all_seen().iter().rev().cloned();
+    pub(super) fn remember_neighbours(&mut self) -> Result<()> {
+        let seen = self.state().files().all_seen().iter().rev().cloned();
         let mut folders: Vec<PathBuf> = Vec::new();
-        for file in seen.chain(places::met(journal.state())) {
-            let location = self.disk.location_of(journal, &file)?;
+        for file in seen.chain(places::met(self.state())) {
+            let location = self.location_of(&file)?;
             let folder = location.and_then(|found| Some(found.open?.parent()?.to_owned()));
             folders.extend(folder.filter(|folder| !folders.contains(folder)));
             if folders.len() >= stood::MAX_FOLDERS {
                 break;
             }
         }
-        self.stood.look(&folders);
+        self.workspace.stood.look(&folders);
         Ok(())
     }
 
     /// Finds files that seem to have come back to the places from which standing ones moved, being as
     /// large as these, and records them by path alone. Returns them, each with the one that moved.
-    pub(super) fn find_at_old_places(
-        &self,
-        journal: &mut Journal,
-    ) -> Result<Vec<(ObjectId, ObjectId)>> {
+    pub(super) fn find_at_old_places(&mut self) -> Result<Vec<(ObjectId, ObjectId)>> {
         let mut found = Vec::new();
-        if !journal.state().files().any_moved() {
+        if !self.state().files().any_moved() {
             return Ok(found);
         }
-        for file in self.standing_files(journal) {
-            for origin in journal.state().files().origins(&file).to_vec() {
-                let is_known = journal.state().subject(&origin).is_some();
-                let location =
-                    if is_known { None } else { self.disk.location_of(journal, &origin)? };
+        for file in self.standing_files() {
+            for origin in self.state().files().origins(&file).to_vec() {
+                let is_known = self.state().subject(&origin).is_some();
+                let location = if is_known { None } else { self.location_of(&origin)? };
                 let Some(location) = location else { continue };
                 let Some(stamp) = location.open.as_deref().and_then(source::stamp) else {
                     continue;
                 };
-                let known = journal
+                let known = self
                     .state()
                     .version(&file)
-                    .and_then(|version| journal.text(&file, version).ok());
+                    .and_then(|version| self.journal.text(&file, version).ok());
                 let is_as_large = known.is_some_and(|text| stamp.size == text.len() as u64);
                 let is_there = is_as_large && self.disk.led_to(&location).id()? == origin;
                 let reading = FileReading { state: FileState::NotRead, stamp: None };
                 if is_there {
-                    self.index_reading(journal, &location, reading, Cause::Found, None)?;
+                    self.index_reading(&location, reading, Cause::Found, None)?;
                     found.push((origin, file.clone()));
                 }
             }
@@ -212,32 +187,32 @@ impl Workspace {
     /// Remembers what stands beside a file that the model just read or changed.
     pub(super) fn remember_beside(&mut self, location: &Location) {
         if let Some(folder) = location.open.as_deref().and_then(Path::parent) {
-            self.stood.meet(folder);
+            self.workspace.stood.meet(folder);
         }
     }
 
     /// The files that are certainly no longer where they were. Files known to be deleted are left
     /// out.
-    fn vanished(&self, journal: &Journal, files: &[ObjectId]) -> Result<Vec<Vanished>> {
+    fn vanished(&self, files: &[ObjectId]) -> Result<Vec<Vanished>> {
         let mut vanished = Vec::new();
         for object in files {
-            let Some(Subject::File { version, stamp, .. }) = journal.state().subject(object) else {
+            let Some(Subject::File { version, stamp, .. }) = self.state().subject(object) else {
                 continue;
             };
-            let Some(location) = self.disk.location_of(journal, object)? else { continue };
-            if journal.was_refused(object) || !self.has_gone(journal, object, &location)? {
+            let Some(location) = self.location_of(object)? else { continue };
+            if self.journal.was_refused(object) || !self.has_gone(object, &location)? {
                 continue;
             }
-            if stamp.is_none() && journal.is_deleted(object, version) {
+            if stamp.is_none() && self.journal.is_deleted(object, version) {
                 continue;
             }
             let (version, stamp) = (version.clone(), *stamp);
-            let known = journal.known_version(object, &version)?;
+            let known = self.journal.known_version(object, &version)?;
             let source_hash = known.and_then(|known| known.source_hash);
-            let text = || journal.text(object, &version).ok().map(|text| text.len() as u64);
+            let text = || self.journal.text(object, &version).ok().map(|text| text.len() as u64);
             let size = stamp.map(|stamp| stamp.size).or_else(text);
             let object = object.clone();
-            let looked = self.last_look_at(journal, &object);
+            let looked = self.last_look_at(&object);
             let file = Vanished { object, location, version, source_hash, size, stamp, looked };
             vanished.push(file);
         }
@@ -246,31 +221,30 @@ impl Workspace {
 
     /// Whether a known file is certainly no longer at its path: nothing is there, or a link to
     /// another file.
-    fn has_gone(&self, journal: &Journal, object: &ObjectId, location: &Location) -> Result<bool> {
+    fn has_gone(&self, object: &ObjectId, location: &Location) -> Result<bool> {
         let Some(open) = &location.open else { return Ok(false) };
         if source::stamp(open).is_some() {
             let is_link = looks::symlink_metadata(open).is_ok_and(|found| found.is_symlink());
             return Ok(is_link && self.disk.led_to(location).id()? != *object);
         }
         let state = source::look(location, false, 0).state;
-        Ok(state == FileState::Missing && is_mounted(journal, object, location))
+        Ok(state == FileState::Missing && is_mounted(&self.journal, object, location))
     }
 
     /// When a file was last looked at, or some earlier time.
-    fn last_look_at(&self, journal: &Journal, object: &ObjectId) -> Timestamp {
-        if self.stands(journal, object) { self.looked.standing } else { self.looked.known }
+    fn last_look_at(&self, object: &ObjectId) -> Timestamp {
+        if self.stands(object) {
+            self.workspace.looked.standing
+        } else {
+            self.workspace.looked.known
+        }
     }
 
     /// Continues a vanished file as the one that was found. Returns whether that was possible.
-    fn go_on_as(
-        &mut self,
-        journal: &mut Journal,
-        file: &Vanished,
-        found: Candidate,
-    ) -> Result<bool> {
+    fn go_on_as(&mut self, file: &Vanished, found: Candidate) -> Result<bool> {
         let Candidate { location, reading, is_stored, .. } = found;
         let to = location.id()?;
-        let Some(mut found) = source::index(&location, reading, journal.latest(&to)?)? else {
+        let Some(mut found) = source::index(&location, reading, self.journal.latest(&to)?)? else {
             return Ok(false);
         };
         if !is_stored {
@@ -278,25 +252,25 @@ impl Workspace {
         }
         let Indexed { envelope, payload, version, outcome, stamp } = found;
         if outcome != IndexOutcome::Unchanged {
-            stage_gone(journal, file)?;
-            journal.stage_seen(envelope, payload.clone(), version.clone())?;
+            stage_gone(&mut self.journal, file)?;
+            self.journal.stage_seen(envelope, payload.clone(), version.clone())?;
         }
-        journal.stage_nicknames(&file.object, &to)?;
+        self.journal.stage_nicknames(&file.object, &to)?;
         let text = payload.content;
-        let old = journal.text(&file.object, &file.version).ok();
+        let old = self.journal.text(&file.object, &file.version).ok();
         if let Some(text) = &text {
-            journal.remember_text(&to, &version, text.as_str().into());
+            self.journal.remember_text(&to, &version, text.as_str().into());
         }
         let is_same = file.source_hash.is_some() && file.source_hash == payload.source_hash;
         let same = is_same.then(|| version.clone());
-        journal.record(Event::Moved { from: file.object.clone(), to: to.clone(), same });
+        self.journal.record(Event::Moved { from: file.object.clone(), to: to.clone(), same });
         self.track_all_anew();
         let moved = match (&old, &text) {
             (Some(old), Some(new)) if !is_same => Some(LineMap::between(old, new)),
             _ => None,
         };
         let bytes = payload.source_hash.filter(|_| text.is_none());
-        journal.record(Event::File(FileEvent {
+        self.journal.record(Event::File(FileEvent {
             bytes,
             lines: text.map(|text| text.split('\n').count() as u64),
             stamp,

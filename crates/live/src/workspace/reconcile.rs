@@ -6,8 +6,9 @@
 use super::check::{CheckProgress, Differing};
 use super::finding::Finding;
 use super::reach::record_reach;
-use super::{Looked, ToolFiles, Workspace};
-use crate::journal::{Journal, written};
+use super::{Looked, ToolFiles};
+use crate::LiveSession;
+use crate::journal::{Activity, written};
 use base::error::Result;
 use base::object::{AsOf, ObjectId, Timestamp};
 use session::Cause;
@@ -15,12 +16,13 @@ use session::Cause;
 /// Number of files that are read before they are recorded.
 const BATCH_FILES: usize = 512;
 /// Bytes of text that may wait for the next call. Beyond that, the findings are stored at once.
-pub(crate) const MAX_STAGED_TEXT_BYTES: usize = 64 << 20;
+const MAX_STAGED_TEXT_BYTES: usize = 64 << 20;
 
 /// Whether the check is still due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Due {
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Due {
     /// There is nothing to check, or the findings are stored.
+    #[default]
     No,
     /// It is still to be made.
     Yes,
@@ -30,14 +32,14 @@ pub(super) enum Due {
 
 impl Due {
     /// Call after a commit.
-    pub(super) fn staged_is_stored(&mut self) {
+    pub(crate) fn staged_is_stored(&mut self) {
         if *self == Self::Staged {
             *self = Self::No;
         }
     }
 
     /// Call when staged events are discarded.
-    pub(super) fn staged_is_lost(&mut self) {
+    pub(crate) fn staged_is_lost(&mut self) {
         if *self == Self::Staged {
             *self = Self::Yes;
         }
@@ -70,88 +72,64 @@ impl Reconciled {
     }
 }
 
-/// A running check of all known files. Files that differ are read in batches, so that large amounts
-/// of text can be stored in between.
-#[derive(Debug)]
-pub(crate) struct Check {
-    began: Timestamp,
-    /// Files that differ and were not read yet.
-    differing: std::vec::IntoIter<ObjectId>,
-    /// Number of events that were staged before.
-    staged_before: usize,
-    found: Reconciled,
-}
-
-impl Workspace {
+impl LiveSession {
     /// Whether the check of all known files is still due.
-    pub(crate) fn is_check_due(&self) -> bool {
-        self.reconcile == Due::Yes
+    pub fn is_reconcile_due(&self) -> bool {
+        self.workspace.reconcile == Due::Yes
     }
 
     /// Whether the findings are not stored yet. They need not be: the next check finds them again.
     pub(crate) fn is_check_staged(&self) -> bool {
-        self.reconcile == Due::Staged
+        self.workspace.reconcile == Due::Staged
     }
 
     /// Plans the check, if the session knows files from before.
-    pub(crate) fn plan_check(&mut self, journal: &Journal) -> Result<()> {
-        if self.options.files != ToolFiles::Elsewhere && !journal.state().index().entries.is_empty()
-        {
-            self.reconcile = Due::Yes;
-            let latest = journal.store.get(journal.session_id(), AsOf::Latest)?;
-            let written = latest.map(|latest| written(&journal.store, &latest)).transpose()?;
-            self.looked = Looked::all_at(written.map_or(Timestamp(0), |written| written.time));
+    pub(crate) fn plan_check(&mut self) -> Result<()> {
+        if self.options.files != ToolFiles::Elsewhere && !self.state().index().entries.is_empty() {
+            self.workspace.reconcile = Due::Yes;
+            let latest = self.journal.store.get(self.journal.session_id(), AsOf::Latest)?;
+            let written = latest.map(|latest| written(&self.journal.store, &latest)).transpose()?;
+            self.workspace.looked =
+                Looked::all_at(written.map_or(Timestamp(0), |written| written.time));
         }
         Ok(())
     }
 
-    /// Starts a check of all known files: compares their stamps and follows those that moved.
-    /// [`Self::check_batch`] and [`Self::finish_check`] do the rest. `progress` is called from
-    /// several threads.
+    /// Checks all known files: compares their stamps, follows those that moved, and reads those that
+    /// differ. The findings wait for the next commit, unless they are large. `progress` is called
+    /// from several threads.
     ///
     /// # Errors
     /// Errors of the store.
-    pub(crate) fn start_check(
+    pub(crate) fn check_files(
         &mut self,
-        journal: &mut Journal,
         progress: &(dyn Fn(CheckProgress) + Sync),
-    ) -> Result<Check> {
-        let (began, staged_before) = (journal.store.now(), journal.staged_events());
-        let index = journal.state().index();
+    ) -> Result<Reconciled> {
+        let (began, staged_before) = (self.journal.store.now(), self.journal.staged_events());
+        let index = self.state().index();
         let known = index
             .entries
             .iter()
-            .filter(|entry| index.is_shown(entry) && !journal.was_refused(&entry.id));
+            .filter(|entry| index.is_shown(entry) && !self.journal.was_refused(&entry.id));
         let known: Vec<ObjectId> = known.map(|entry| entry.id.clone()).collect();
-        let Differing { files, compared, moved } =
-            self.find_differing(journal, &known, progress)?;
-        let found = Reconciled { files: compared, moved, ..Reconciled::default() };
-        Ok(Check { began, differing: files.into_iter(), staged_before, found })
-    }
-
-    /// Reads the next files that differ, and records what happened to them. Returns whether there
-    /// were any. The journal may be committed in between.
-    ///
-    /// # Errors
-    /// Errors of the store.
-    pub(crate) fn check_batch(&self, journal: &mut Journal, check: &mut Check) -> Result<bool> {
-        let batch: Vec<ObjectId> = check.differing.by_ref().take(BATCH_FILES).collect();
-        let findings = self.read_known_files(journal, &batch, Cause::Checked)?;
-        for (file, finding) in batch.iter().zip(findings) {
-            // For a standing file, the check before the next call records and reports it.
-            if !self.stands(journal, file) {
-                record_reach(journal, file, &finding);
+        let Differing { files, compared, moved } = self.find_differing(&known, progress)?;
+        let mut found = Reconciled { files: compared, moved, ..Reconciled::default() };
+        for batch in files.chunks(BATCH_FILES) {
+            let findings = self.read_known_files(batch, Cause::Checked)?;
+            for (file, finding) in batch.iter().zip(findings) {
+                // For a standing file, the check before the next call records and reports it.
+                if !self.stands(file) {
+                    record_reach(&mut self.journal, file, &finding);
+                }
+                found.count(&finding);
             }
-            check.found.count(&finding);
+            if self.journal.staged_text_bytes() > MAX_STAGED_TEXT_BYTES {
+                self.commit(Activity::Active)?;
+            }
         }
-        Ok(!batch.is_empty())
-    }
-
-    /// Ends a check; returns its findings.
-    pub(crate) fn finish_check(&mut self, journal: &Journal, check: &Check) -> Reconciled {
-        self.looked = Looked::all_at(check.began);
-        let has_staged = journal.staged_events() > check.staged_before;
-        self.reconcile = if has_staged { Due::Staged } else { Due::No };
-        check.found
+        self.workspace.looked = Looked::all_at(began);
+        let has_staged = self.journal.staged_events() > staged_before;
+        self.workspace.reconcile = if has_staged { Due::Staged } else { Due::No };
+        Ok(found)
     }
 }

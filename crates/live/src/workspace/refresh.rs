@@ -5,19 +5,19 @@
 use std::collections::HashSet;
 use std::slice;
 
-use super::Workspace;
 use super::finding::Finding;
 use super::notes::{Announced, Detail, FileChange, NoteBudget, describe_change};
 use super::reach::{change_of_reach, record_reach};
-use super::telling::Found;
+use super::telling::{Found, tell};
+use crate::LiveSession;
 use crate::journal::{Journal, if_found};
 use base::error::Result;
 use base::object::ObjectId;
 use config::Layout;
 use context::log_layout::{Texts, headed_lines};
-use session::{Asked, Cause, Event, NotedText};
+use session::{Asked, Cause, Event, NotedText, Session};
 
-impl Workspace {
+impl LiveSession {
     /// Records what happened to files since the last call: first to those that stand, then to the
     /// others that the model knows. Then follows links. Returns what to say about the files that
     /// stand.
@@ -31,53 +31,58 @@ impl Workspace {
     /// Errors of the store.
     pub(crate) fn refresh(
         &mut self,
-        journal: &mut Journal,
         first_new: u64,
         note_at: Option<u64>,
     ) -> Result<Vec<FileChange>> {
         let is_pools = self.options.settings.layout == Layout::Pools;
         let mut found = Vec::new();
         if is_pools || note_at.is_some() {
-            found = self.check_standing_files(journal)?;
+            found = self.check_standing_files()?;
         }
-        let returned = self.check_seen_files(journal, first_new)?;
+        let returned = self.check_seen_files(first_new)?;
         let mut changes = Vec::new();
         if is_pools {
             changes.extend(found.into_iter().map(|(_, change)| change));
         } else if let Some(at) = note_at {
-            let again = self.find_at_old_places(journal)?;
+            let again = self.find_at_old_places()?;
             let found = Found { reach: found, again, returned };
-            changes = self.tell(journal, at, found)?;
-            for (text, shows) in asked_texts(journal)? {
+            changes = tell(&mut self.journal, &self.options, at, found)?;
+            for (text, shows) in asked_texts(&self.journal)? {
                 let (about, tokens, shows) = (Vec::new(), 0, Some(shows));
                 let (asked, carried) = (true, false);
-                journal.record(Event::Noted { at, text, asked, carried, about, tokens, shows });
+                self.journal.record(Event::Noted {
+                    at,
+                    text,
+                    asked,
+                    carried,
+                    about,
+                    tokens,
+                    shows,
+                });
             }
         }
-        self.follow_links(journal, note_at);
+        self.follow_links(note_at);
         Ok(changes)
     }
 
     /// Records what happened to the files that stand. In `log`, [`Self::tell`] says what differs from
     /// what the model was told; `pools` shows it, so here the person is told.
-    fn check_standing_files(
-        &mut self,
-        journal: &mut Journal,
-    ) -> Result<Vec<(ObjectId, FileChange)>> {
-        let began = journal.store.now();
-        let files = self.standing_files(journal);
-        let files = self.find_differing(journal, &files, &|_| {})?.files;
-        let from_elsewhere = self.find_from_elsewhere(journal)?;
-        let mut before: Vec<_> = files.iter().map(|file| Announced::of(journal, file)).collect();
+    fn check_standing_files(&mut self) -> Result<Vec<(ObjectId, FileChange)>> {
+        let began = self.journal.store.now();
+        let files = self.standing_files();
+        let files = self.find_differing(&files, &|_| {})?.files;
+        let from_elsewhere = self.find_from_elsewhere()?;
+        let mut before: Vec<_> =
+            files.iter().map(|file| Announced::of(&self.journal, file)).collect();
         let is_pools = self.options.settings.layout == Layout::Pools;
         let cause = if is_pools { Cause::Changed } else { Cause::Checked };
-        let mut findings = self.read_known_files(journal, &files, cause)?;
+        let mut findings = self.read_known_files(&files, cause)?;
         let mut files = files;
         for from in from_elsewhere {
             let file = from.file.clone();
-            let stands = self.stands(journal, &file);
-            let known = Announced::of(journal, &file);
-            let finding = self.record_from_elsewhere(journal, from)?;
+            let stands = self.stands(&file);
+            let known = Announced::of(&self.journal, &file);
+            let finding = self.record_from_elsewhere(from)?;
             if stands {
                 before.push(known);
                 findings.push(finding);
@@ -87,33 +92,28 @@ impl Workspace {
         let mut changes = Vec::new();
         let mut budget = NoteBudget::of_one_call(u64::MAX);
         for ((file, told), finding) in files.iter().zip(before).zip(findings) {
-            let mut change = change_of_reach(journal, file, &finding).unwrap_or_default();
+            let mut change = change_of_reach(&mut self.journal, file, &finding).unwrap_or_default();
             if let (Some(told), Finding::Version { now, .. }, true) = (told, finding, is_pools)
                 && (told.version != now || told.path.is_some())
             {
                 let detail = (Detail::Line, &mut budget);
-                let described = describe_change(journal, file, &told, &now, detail)?;
+                let described = describe_change(&self.journal, file, &told, &now, detail)?;
                 change.note = described.note;
                 change.notices.extend(described.notices);
             }
             changes.push((file.clone(), change));
         }
-        self.looked.standing = began;
+        self.workspace.looked.standing = began;
         changes.retain(|(_, change)| change.says_something());
         Ok(changes)
     }
 
     /// Files whose content is in front of the model, see [`Self::stands`].
-    pub(super) fn standing_files(&self, journal: &Journal) -> Vec<ObjectId> {
-        let state = journal.state();
-        if self.options.settings.layout == Layout::Pools {
-            return state.sets().active().map(|active| active.id.clone()).collect();
+    pub(super) fn standing_files(&self) -> Vec<ObjectId> {
+        match self.options.settings.layout {
+            Layout::Pools => self.state().sets().active().map(|active| active.id.clone()).collect(),
+            Layout::Log => shown_files(self.state()),
         }
-        let mut seen = HashSet::new();
-        let shown = state.all_showings().map(|showing| &showing.object);
-        let standing = shown.chain(state.noted_texts().map(|(_, text)| &text.object));
-        let standing = standing.chain(state.glimpses().map(|(_, file)| file));
-        standing.filter(|object| seen.insert(*object)).cloned().collect()
     }
 
     /// Reads one known file now. Returns its present object, another one if it moved, and what
@@ -121,22 +121,27 @@ impl Workspace {
     ///
     /// # Errors
     /// Errors of the store.
-    pub(crate) fn look_at(
-        &mut self,
-        journal: &mut Journal,
-        object: &ObjectId,
-    ) -> Result<(ObjectId, Option<String>)> {
-        self.follow_moves(journal, slice::from_ref(object))?;
-        let object = journal.state().files().current(object).clone();
-        let finding = self.read_known_files(journal, slice::from_ref(&object), Cause::Read)?.pop();
+    pub(crate) fn look_at(&mut self, object: &ObjectId) -> Result<(ObjectId, Option<String>)> {
+        self.follow_moves(slice::from_ref(object))?;
+        let object = self.state().files().current(object).clone();
+        let finding = self.read_known_files(slice::from_ref(&object), Cause::Read)?.pop();
         let finding = finding.unwrap_or(Finding::Nothing);
-        record_reach(journal, &object, &finding);
+        record_reach(&mut self.journal, &object, &finding);
         let obstacle = match finding {
             Finding::OutOfReach(reason) => Some(reason),
             _ => None,
         };
         Ok((object, obstacle))
     }
+}
+
+/// In `log`, the files whose content is in front of the model.
+pub(super) fn shown_files(state: &Session) -> Vec<ObjectId> {
+    let mut seen = HashSet::new();
+    let shown = state.all_showings().map(|showing| &showing.object);
+    let standing = shown.chain(state.noted_texts().map(|(_, text)| &text.object));
+    let standing = standing.chain(state.glimpses().map(|(_, file)| file));
+    standing.filter(|object| seen.insert(*object)).cloned().collect()
 }
 
 /// What was asked for, without what another of it brings as well; of the same the first.

@@ -3,8 +3,7 @@
 //!
 //! Lines of a file are never stored as the whole file. Must not look at the disk.
 
-use super::Workspace;
-use crate::journal::Journal;
+use crate::LiveSession;
 use base::error::Result;
 use base::harness::{Call, has_line_numbers, without_notice};
 use base::object::{Hash, ObjectId, locate_slice};
@@ -13,12 +12,11 @@ use context::log_layout::Texts;
 use session::{Cause, Subject};
 use source::{Location, Told};
 
-impl Workspace {
+impl LiveSession {
     /// Records a call that changed a file out of reach. A call that read one is recorded with its
     /// result.
     pub(crate) fn index_reported_change(
-        &self,
-        journal: &mut Journal,
+        &mut self,
         location: &Location,
         cause: Cause,
         id: &str,
@@ -29,15 +27,14 @@ impl Workspace {
             (cause, _) if cause.by_model() => Told::Changed,
             _ => return Ok(None),
         };
-        self.index_report(journal, location, report, cause, id)
+        self.index_report(location, report, cause, id)
     }
 
     /// Records the result of a `read` of a file out of reach. Returns the file and the version that
     /// holds the shown text: the known one if the lines are unchanged, else a new one if the whole
     /// file was shown.
     pub(crate) fn index_reported_read(
-        &self,
-        journal: &mut Journal,
+        &mut self,
         location: &Location,
         call: &HostToolCall,
         message: &HostMessage,
@@ -52,28 +49,25 @@ impl Workspace {
         let (shown, is_cut) = without_notice(text, &message.details);
         if !is_range && !is_cut {
             let report = Told::Whole(text);
-            let indexed = self.index_report(journal, location, report, Cause::Read, &call.id)?;
+            let indexed = self.index_report(location, report, Cause::Read, &call.id)?;
             return Ok(indexed.map(|(object, version)| (object, vec![version])));
         }
         let object = location.id()?;
         let first = first.unwrap_or(1);
-        if let Some(Subject::File { version, lines: Some(_), .. }) =
-            journal.state().subject(&object)
-        {
+        if let Some(Subject::File { version, lines: Some(_), .. }) = self.state().subject(&object) {
             let version = version.clone();
-            let known = journal.text(&object, &version)?;
+            let known = self.journal.text(&object, &version)?;
             if locate_slice(&known, text, first).is_some() {
                 return Ok(Some((object, vec![version])));
             }
         }
         let report = Told::Part(first, shown);
-        let indexed = self.index_report(journal, location, report, Cause::Read, &call.id)?;
+        let indexed = self.index_report(location, report, Cause::Read, &call.id)?;
         Ok(indexed.map(|(object, _)| (object, Vec::new())))
     }
 
     fn index_report(
-        &self,
-        journal: &mut Journal,
+        &mut self,
         location: &Location,
         report: Told<'_>,
         cause: Cause,
@@ -87,10 +81,10 @@ impl Workspace {
             Told::Whole(text) if text.len() as u64 > max_bytes => Told::Changed,
             report => report,
         };
-        if journal.was_refused(&object) || location.path.to_str().is_none() {
+        if self.journal.was_refused(&object) || location.path.to_str().is_none() {
             return Ok(None);
         }
-        let found = source::index_told(location, report, journal.latest(&object)?)?;
-        self.record_version(journal, location, found, cause, Some(call)).map(Some)
+        let found = source::index_told(location, report, self.journal.latest(&object)?)?;
+        self.record_version(location, found, cause, Some(call)).map(Some)
     }
 }

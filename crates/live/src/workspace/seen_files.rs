@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::Workspace;
 use super::moves::places;
 use super::notes::Announced;
 use super::telling::Due;
+use crate::LiveSession;
 use crate::journal::Journal;
 use base::error::Result;
 use base::harness::Call;
@@ -39,68 +39,65 @@ pub(super) struct Pending {
     began: Option<Timestamp>,
 }
 
-impl Workspace {
+impl LiveSession {
     /// Checks the files whose text the model knows, if a message of the chat from position
     /// `first_new` on indicates that something may have changed them. Files that the newest
     /// commands name come first; files beyond the limits wait for the next call.
     /// Returns those that the model takes for deleted and that are on disk again.
-    pub(super) fn check_seen_files(
-        &mut self,
-        journal: &mut Journal,
-        first_new: u64,
-    ) -> Result<Vec<Due>> {
-        let new = first_new..journal.state().chat().len();
-        if new.clone().any(|at| may_change_files(journal, at)) {
-            let began = Some(journal.store.now());
-            self.pending = Pending { files: self.files_to_check(journal, new)?, began };
+    pub(super) fn check_seen_files(&mut self, first_new: u64) -> Result<Vec<Due>> {
+        let new = first_new..self.state().chat().len();
+        if new.clone().any(|at| may_change_files(&self.journal, at)) {
+            let began = Some(self.journal.store.now());
+            self.workspace.pending = Pending { files: self.files_to_check(new)?, began };
         }
-        let count = self.pending.files.len().min(MAX_STAMPS);
-        let mut files: Vec<ObjectId> = self.pending.files.drain(..count).collect();
-        files.retain(|file| !self.stands(journal, file));
-        let files = self.find_differing(journal, &files, &|_| {})?.files;
+        let count = self.workspace.pending.files.len().min(MAX_STAMPS);
+        let mut files: Vec<ObjectId> = self.workspace.pending.files.drain(..count).collect();
+        files.retain(|file| !self.stands(file));
+        let files = self.find_differing(&files, &|_| {})?.files;
         let (now, later) = files.split_at(files.len().min(MAX_READS));
-        let gone = now.iter().filter(|file| journal.state().files().times_told(file) > 0);
-        let gone = gone.filter_map(|file| Some((file.clone(), Announced::of(journal, file)?)));
+        let gone = now.iter().filter(|file| self.state().files().times_told(file) > 0);
+        let gone =
+            gone.filter_map(|file| Some((file.clone(), Announced::of(&self.journal, file)?)));
         let gone: Vec<Due> = gone.collect();
         // A file out of reach keeps its known state: nobody needs it now.
-        self.read_known_files(journal, now, Cause::Changed)?;
+        self.read_known_files(now, Cause::Changed)?;
         for file in later.iter().rev() {
-            self.pending.files.push_front(file.clone());
+            self.workspace.pending.files.push_front(file.clone());
         }
-        if self.pending.files.is_empty()
-            && let Some(began) = self.pending.began.take()
+        if self.workspace.pending.files.is_empty()
+            && let Some(began) = self.workspace.pending.began.take()
         {
-            self.looked.known = began;
-            self.check_met_files(journal)?;
-            self.remember_neighbours(journal)?;
+            self.workspace.looked.known = began;
+            self.check_met_files()?;
+            self.remember_neighbours()?;
         }
         let is_back = |(file, told): &Due| {
             let is_there =
-                journal.state().version(file).is_some_and(|now| !journal.is_deleted(file, now));
-            is_there && journal.is_deleted(file, &told.version)
+                self.state().version(file).is_some_and(|now| !self.journal.is_deleted(file, now));
+            is_there && self.journal.is_deleted(file, &told.version)
         };
         Ok(gone.into_iter().filter(is_back).collect())
     }
 
     /// Checks whether the files that are known by path alone are there. None is opened.
-    fn check_met_files(&mut self, journal: &mut Journal) -> Result<()> {
-        let mut met = places::met(journal.state());
-        met.retain(|file| journal.state().files().seen(file).is_none());
-        for file in self.find_differing(journal, &met, &|_| {})?.files {
-            let Some(location) = self.disk.location_of(journal, &file)? else { continue };
+    fn check_met_files(&mut self) -> Result<()> {
+        let mut met = places::met(self.state());
+        met.retain(|file| self.state().files().seen(file).is_none());
+        for file in self.find_differing(&met, &|_| {})?.files {
+            let Some(location) = self.location_of(&file)? else { continue };
             let reading = FileReading { stamp: None, ..self.disk.look(&location) };
-            self.index_reading(journal, &location, reading, Cause::Changed, None)?;
+            self.index_reading(&location, reading, Cause::Changed, None)?;
         }
         Ok(())
     }
 
     /// The files whose text the model saw. If there are many, those named in the commands of new
     /// results come first, then those that their wildcards or folders may name.
-    fn files_to_check(&self, journal: &Journal, new: Range<u64>) -> Result<VecDeque<ObjectId>> {
-        let mut files = journal.state().files().all_seen().to_vec();
+    fn files_to_check(&self, new: Range<u64>) -> Result<VecDeque<ObjectId>> {
+        let mut files = self.state().files().all_seen().to_vec();
         if files.len() > MAX_READS {
-            let named = self.named_by_commands(journal, new)?;
-            files.sort_by_cached_key(|file| match journal.state().subject(file) {
+            let named = self.named_by_commands(new)?;
+            files.sort_by_cached_key(|file| match self.state().subject(file) {
                 Some(Subject::File { path, .. }) => named.rank(path),
                 _ => u8::MAX,
             });
@@ -108,12 +105,12 @@ impl Workspace {
         Ok(files.into())
     }
 
-    fn named_by_commands(&self, journal: &Journal, new: Range<u64>) -> Result<Named> {
+    fn named_by_commands(&self, new: Range<u64>) -> Result<Named> {
         let mut named = Named::default();
         for at in new {
-            let Some(fact) = journal.state().result(at) else { continue };
+            let Some(fact) = self.state().result(at) else { continue };
             let Some(object) = &fact.object else { continue };
-            let fields = journal.latest_fields(object)?.unwrap_or_default();
+            let fields = self.journal.latest_fields(object)?.unwrap_or_default();
             let command = fields.get("args").and_then(|args| Call::new(&fact.tool, args).command());
             for word in path_words(&command.unwrap_or_default()).iter().take(MAX_WORDS) {
                 let word = &*word.text;

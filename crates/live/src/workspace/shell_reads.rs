@@ -1,7 +1,6 @@
 //! Commands that show lines of one file: reads of it, if the output is exactly these lines.
 
-use super::Workspace;
-use crate::journal::Journal;
+use crate::LiveSession;
 use crate::model_tools::read::{MAX_BYTES, MAX_LINES};
 use base::error::Result;
 use base::harness::Call;
@@ -16,7 +15,7 @@ pub(crate) struct ShellRead {
     pub(crate) slice: Slice,
 }
 
-impl Workspace {
+impl LiveSession {
     /// The file of which a command shows lines, by its words; `None` for an output that is longer
     /// than what `read` shows.
     pub(crate) fn shown_by(&self, call: Call<'_>, output: &str) -> Option<ShownFile> {
@@ -29,7 +28,6 @@ impl Workspace {
     /// other file nothing is kept.
     pub(crate) fn index_shell_read(
         &mut self,
-        journal: &mut Journal,
         shown: &ShownFile,
         output: &str,
         call: &str,
@@ -41,9 +39,9 @@ impl Workspace {
         let reading = self.disk.read_at(&shown.path, &location);
         let FileState::Text { text, .. } = &reading.state else { return Ok(None) };
         let Some(slice) = shown.slice(text, output) else { return Ok(None) };
-        let indexed = self.index_reading(journal, &location, reading, Cause::Read, Some(call))?;
+        let indexed = self.index_reading(&location, reading, Cause::Read, Some(call))?;
         let Some((file, version)) = indexed else { return Ok(None) };
-        self.met.take(call, file.clone(), Cause::Read);
+        self.workspace.met.take(call, file.clone(), Cause::Read);
         Ok(Some(ShellRead { file, version, slice }))
     }
 }

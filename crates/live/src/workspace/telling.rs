@@ -6,10 +6,11 @@
 
 use std::collections::HashSet;
 
-use super::Workspace;
 use super::notes::{
     Announced, Detail, FileChange, NoteBudget, describe_change, is_announced, shown_name,
 };
+use super::refresh::shown_files;
+use crate::OpenSession;
 use crate::journal::Journal;
 use base::error::Result;
 use base::object::{Handle, Hash, ObjectId};
@@ -43,7 +44,8 @@ pub(super) struct Found {
 }
 
 /// The notes of one message.
-struct Message {
+struct Message<'a> {
+    journal: &'a mut Journal,
     /// Its position in the chat.
     at: u64,
     counter: Counter,
@@ -57,65 +59,70 @@ struct Message {
     rest: Vec<(ObjectId, Handle, String)>,
 }
 
-impl Workspace {
-    /// Notes in the message at a position what the model must be told of files.
-    pub(super) fn tell(
-        &self,
-        journal: &mut Journal,
-        at: u64,
-        found: Found,
-    ) -> Result<Vec<FileChange>> {
-        let mut message = self.message(journal, at);
-        let mut changes = Vec::new();
-        for (file, mut change) in found.reach {
-            let says_more =
-                journal.state().files().orphaned(&file).is_none() && is_due(journal, &file);
-            change.note = change.note.filter(|_| !says_more && detail(journal, &file).is_some());
-            message.note(journal, &file, &change);
-            changes.push(change);
-        }
-        for (file, moved) in found.again {
-            let note = again_note(journal, &file, &moved);
-            let change = FileChange { note, ..FileChange::default() };
-            message.note(journal, &moved, &change);
-            changes.push(change);
-        }
-        let mut due = self.due(journal);
-        due.extend(found.returned);
-        let left = self.left(journal);
-        changes.extend(message.tell(journal, due)?);
-        changes.extend(message.tell_again(journal, left)?);
-        message.share(journal);
-        changes.retain(FileChange::says_something);
-        Ok(changes)
+/// Notes in the message at a position what the model must be told of files.
+pub(super) fn tell(
+    journal: &mut Journal,
+    options: &OpenSession,
+    at: u64,
+    found: Found,
+) -> Result<Vec<FileChange>> {
+    let mut message = Message::at(journal, options, at);
+    let mut changes = Vec::new();
+    for (file, mut change) in found.reach {
+        let is_in_reach = message.journal.state().files().orphaned(&file).is_none();
+        let says_more = is_in_reach && is_due(message.journal, &file);
+        let is_said = !says_more && detail(message.journal, &file).is_some();
+        change.note = change.note.filter(|_| is_said);
+        message.note(&file, &change);
+        changes.push(change);
     }
-
-    /// Notes in the message at a position the changes whose notes left with an epoch that starts.
-    pub(crate) fn tell_left(&self, journal: &mut Journal, at: u64) -> Result<Vec<FileChange>> {
-        let left = self.left(journal);
-        let mut message = self.message(journal, at);
-        let mut changes = message.tell_again(journal, left)?;
-        message.share(journal);
-        changes.retain(FileChange::says_something);
-        Ok(changes)
+    for (file, moved) in found.again {
+        let note = again_note(message.journal, &file, &moved);
+        let change = FileChange { note, ..FileChange::default() };
+        message.note(&moved, &change);
+        changes.push(change);
     }
+    let mut due = message.due();
+    due.extend(found.returned);
+    let left = message.left();
+    changes.extend(message.tell(due)?);
+    changes.extend(message.tell_again(left)?);
+    message.share();
+    changes.retain(FileChange::says_something);
+    Ok(changes)
+}
 
-    fn message(&self, journal: &Journal, at: u64) -> Message {
+/// Notes in the message at a position the changes whose notes left with an epoch that starts.
+pub(crate) fn tell_left(
+    journal: &mut Journal,
+    options: &OpenSession,
+    at: u64,
+) -> Result<Vec<FileChange>> {
+    let mut message = Message::at(journal, options, at);
+    let left = message.left();
+    let mut changes = message.tell_again(left)?;
+    message.share();
+    changes.retain(FileChange::says_something);
+    Ok(changes)
+}
+
+impl<'a> Message<'a> {
+    fn at(journal: &'a mut Journal, options: &OpenSession, at: u64) -> Self {
         let room = Additions::of(journal.state());
         let budget = NoteBudget::of_one_call(room.texts);
-        let (counter, rest) = (self.options.counter, Vec::new());
-        Message { at, counter, room, budget, lines: 0, is_again: false, rest }
+        let (counter, rest) = (options.counter, Vec::new());
+        Self { journal, at, counter, room, budget, lines: 0, is_again: false, rest }
     }
 
     /// The standing files that are not as the model was told. Where no note tells of earlier changes
     /// any more, it is told of these too.
-    fn due(&self, journal: &Journal) -> Vec<Due> {
-        let state = journal.state();
+    fn due(&self) -> Vec<Due> {
+        let state = self.journal.state();
         let left: HashSet<&ObjectId> = state.left_notes().collect();
-        let standing = self.standing_files(journal).into_iter();
-        let due = standing.filter(|file| is_due(journal, file));
+        let standing = shown_files(state).into_iter();
+        let due = standing.filter(|file| is_due(self.journal, file));
         let due = due.filter_map(|file| {
-            let told = Announced::of(journal, &file)?;
+            let told = Announced::of(self.journal, &file)?;
             let stands = if left.contains(&file) { as_it_stands(state, &file) } else { None };
             let version = stands.map_or(told.version, |stands| stands.version);
             Some((file, Announced { version, path: told.path }))
@@ -125,36 +132,34 @@ impl Workspace {
 
     /// The standing files that are as the model was told, but of whose change no note tells any
     /// more.
-    fn left(&self, journal: &Journal) -> Vec<Due> {
-        let state = journal.state();
-        let standing: HashSet<ObjectId> = self.standing_files(journal).into_iter().collect();
+    fn left(&self) -> Vec<Due> {
+        let state = self.journal.state();
+        let standing: HashSet<ObjectId> = shown_files(state).into_iter().collect();
         let left = state.left_notes().filter(|file| standing.contains(*file));
-        let left = left.filter(|file| !is_due(journal, file));
+        let left = left.filter(|file| !is_due(self.journal, file));
         left.filter_map(|file| Some((file.clone(), as_it_stands(state, file)?))).collect()
     }
-}
 
-impl Message {
     /// Tells of changes of files, as far as there is room.
-    fn tell(&mut self, journal: &mut Journal, mut due: Vec<Due>) -> Result<Vec<FileChange>> {
+    fn tell(&mut self, mut due: Vec<Due>) -> Result<Vec<FileChange>> {
         let mut changes = Vec::new();
-        due.retain(|(file, _)| self.detail(journal, file).is_some());
+        due.retain(|(file, _)| self.detail(file).is_some());
         let are_many = due.len() > MOST_WITH_LINES;
         for (file, told) in due {
-            let Some(detail) = self.detail(journal, &file) else { continue };
+            let Some(detail) = self.detail(&file) else { continue };
             let detail = if are_many { Detail::Line } else { detail };
-            let Some(now) = journal.state().version(&file).cloned() else { continue };
-            let was_there = told.path.is_none() && !journal.is_deleted(&file, &told.version);
-            if was_there && saw_since(journal.state(), &file) {
-                journal.record(Event::Told { object: file, version: now });
+            let Some(now) = self.journal.state().version(&file).cloned() else { continue };
+            let was_there = told.path.is_none() && !self.journal.is_deleted(&file, &told.version);
+            if was_there && saw_since(self.journal.state(), &file) {
+                self.journal.record(Event::Told { object: file, version: now });
                 continue;
             }
             let left = self.budget.tokens;
             let detail = (detail, &mut self.budget);
-            let change = describe_change(journal, &file, &told, &now, detail)?;
-            if self.note(journal, &file, &change) {
+            let change = describe_change(self.journal, &file, &told, &now, detail)?;
+            if self.note(&file, &change) {
                 let is_in_part = told.version != now && change.is_in_part();
-                record_told(journal, file, now, is_in_part);
+                record_told(self.journal, file, now, is_in_part);
                 changes.push(change);
             } else {
                 self.budget.tokens = left;
@@ -164,34 +169,35 @@ impl Message {
     }
 
     /// Tells again of changes whose notes left.
-    fn tell_again(&mut self, journal: &mut Journal, left: Vec<Due>) -> Result<Vec<FileChange>> {
+    fn tell_again(&mut self, left: Vec<Due>) -> Result<Vec<FileChange>> {
         self.is_again = true;
-        let changes = self.tell(journal, left);
+        let changes = self.tell(left);
         self.is_again = false;
         changes
     }
 
     /// How much is said of a change of a file; `None` if nothing for now.
-    fn detail(&self, journal: &Journal, file: &ObjectId) -> Option<Detail> {
-        if self.is_again { detail_again(journal, file) } else { detail(journal, file) }
+    fn detail(&self, file: &ObjectId) -> Option<Detail> {
+        if self.is_again { detail_again(self.journal, file) } else { detail(self.journal, file) }
     }
 
     /// Adds a note about a file. Returns whether the model then knows of the change: if there is no
     /// room, it does not yet.
-    fn note(&mut self, journal: &mut Journal, file: &ObjectId, change: &FileChange) -> bool {
+    fn note(&mut self, file: &ObjectId, change: &FileChange) -> bool {
         let Some(text) = &change.note else { return true };
         let has_lines = text.contains('\n');
         if !has_lines && self.lines == MOST_LINES {
-            self.rest
-                .extend(shown_name(journal, file).map(|(name, path)| (file.clone(), name, path)));
+            self.rest.extend(
+                shown_name(self.journal, file).map(|(name, path)| (file.clone(), name, path)),
+            );
             return false;
         }
         self.lines += usize::from(!has_lines);
-        self.record(journal, text.clone(), vec![file.clone()])
+        self.record(text.clone(), vec![file.clone()])
     }
 
     /// Adds one note about all files that are to share one.
-    fn share(mut self, journal: &mut Journal) {
+    fn share(mut self) {
         let rest = std::mem::take(&mut self.rest);
         let mut most = rest.len().min(MOST_SHARED);
         let line = |named: usize| {
@@ -202,23 +208,23 @@ impl Message {
             most -= 1;
         }
         let files: Vec<ObjectId> = rest[..most].iter().map(|(id, _, _)| id.clone()).collect();
-        if files.is_empty() || !self.record(journal, line(most), files.clone()) {
+        if files.is_empty() || !self.record(line(most), files.clone()) {
             return;
         }
         for object in files {
-            let Some(version) = journal.state().version(&object).cloned() else { continue };
-            record_told(journal, object, version, true);
+            let Some(version) = self.journal.state().version(&object).cloned() else { continue };
+            record_told(self.journal, object, version, true);
         }
     }
 
-    fn record(&mut self, journal: &mut Journal, text: String, about: Vec<ObjectId>) -> bool {
+    fn record(&mut self, text: String, about: Vec<ObjectId>) -> bool {
         let tokens = self.counter.count(&text);
         let holds = self.room.holds(tokens);
         if holds {
             self.room.take(tokens);
             let note = Note { about, ..Note::of(text, tokens) };
             let event = if self.is_again { Event::carried } else { Event::noted };
-            journal.record(event(self.at, note));
+            self.journal.record(event(self.at, note));
         }
         holds
     }

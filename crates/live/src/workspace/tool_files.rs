@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::Workspace;
 use super::disk::Disk;
-use crate::journal::Journal;
+use crate::LiveSession;
 use base::error::Result;
 use base::harness::{Call, FileAccess, ToolKind, Touch};
 use base::object::ObjectId;
@@ -70,56 +69,45 @@ impl Disk {
     }
 }
 
-impl Workspace {
+impl LiveSession {
     /// Records the files that a call read, edited, wrote, moved or named. Only for calls for which
     /// [`FinishedToolCall::may_touch_files`] holds.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for an impossible path; errors of the store.
-    pub(crate) fn record_tool_call(
-        &mut self,
-        journal: &mut Journal,
-        finished: &FinishedToolCall,
-    ) -> Result<()> {
+    pub(crate) fn take_tool_call(&mut self, finished: &FinishedToolCall) -> Result<()> {
         let call = finished.call();
         for (cause, path) in self.disk.touched(call)? {
             let location = self.disk.location(&path);
-            self.met.take(&finished.call, location.id()?, cause);
+            self.workspace.met.take(&finished.call, location.id()?, cause);
             self.remember_beside(&location);
             if self.disk.is_known_by_reports(&location) {
-                self.index_reported_change(journal, &location, cause, &finished.call, call)?;
+                self.index_reported_change(&location, cause, &finished.call, call)?;
             } else {
                 let made_by = (&*finished.call, call);
-                self.index_touched(journal, (&*path, &location), cause, made_by)?;
+                self.index_touched((&*path, &location), cause, made_by)?;
             }
         }
         if let Some(line) = call.command() {
             // Before the new place is met as a file of its own.
-            self.command_moved(journal, &line, &self.disk.folder_of(call))?;
+            self.command_moved(&line, &self.disk.folder_of(call))?;
             let shown = self.shown_by(call, &finished.text).filter(|_| !finished.is_error);
             if let Some(shown) = shown {
-                self.index_shell_read(journal, &shown, &finished.text, &finished.call)?;
+                self.index_shell_read(&shown, &finished.text, &finished.call)?;
             }
-            self.index_named(journal, Naming::Command { line: &line }, finished)?;
-            return self.stamp_shown(journal, &line, finished);
+            self.index_named(Naming::Command { line: &line }, finished)?;
+            return self.stamp_shown(&line, finished);
         }
         let path = call.path();
         match call.kind() {
-            ToolKind::List | ToolKind::Find => {
-                self.index_named(journal, Naming::Listing { path }, finished)
-            }
-            ToolKind::Search => self.index_named(journal, Naming::Search { path }, finished),
+            ToolKind::List | ToolKind::Find => self.index_named(Naming::Listing { path }, finished),
+            ToolKind::Search => self.index_named(Naming::Search { path }, finished),
             _ => Ok(()),
         }
     }
 
     /// Records the files that a call named and that are new to the session, by their paths alone.
-    fn index_named(
-        &mut self,
-        journal: &mut Journal,
-        naming: Naming<'_>,
-        finished: &FinishedToolCall,
-    ) -> Result<()> {
+    fn index_named(&mut self, naming: Naming<'_>, finished: &FinishedToolCall) -> Result<()> {
         let folder = match naming {
             Naming::Command { .. } => self.disk.folder_of(finished.call()),
             _ => self.disk.agent_cwd.clone(),
@@ -129,16 +117,16 @@ impl Workspace {
         // A path that is not UTF-8 never becomes an object.
         for location in files.iter().filter(|location| location.path.to_str().is_some()) {
             let object = location.id()?;
-            let is_known = journal.state().subject(&object).is_some();
-            if !is_known && journal.is_forgotten(&object)? {
+            let is_known = self.state().subject(&object).is_some();
+            if !is_known && self.journal.is_forgotten(&object)? {
                 continue;
             }
-            self.met.take(&finished.call, object.clone(), Cause::Found);
+            self.workspace.met.take(&finished.call, object.clone(), Cause::Found);
             let is_command = matches!(naming, Naming::Command { .. });
             if !is_known {
-                self.index_path(journal, location, object)?;
-            } else if is_command && journal.state().files().times_told(&object) > 0 {
-                journal.record(Event::Touched { object });
+                self.index_path(location, object)?;
+            } else if is_command && self.state().files().times_told(&object) > 0 {
+                self.journal.record(Event::Touched { object });
             }
         }
         Ok(())
@@ -146,41 +134,31 @@ impl Workspace {
 
     /// Records the stamps of files that a command shows as they are and that are known by path alone,
     /// so that a change of them is noticed. None is opened.
-    fn stamp_shown(
-        &self,
-        journal: &mut Journal,
-        line: &str,
-        finished: &FinishedToolCall,
-    ) -> Result<()> {
+    fn stamp_shown(&mut self, line: &str, finished: &FinishedToolCall) -> Result<()> {
         for path in source::shown_by(line, &self.disk.folder_of(finished.call())) {
             let Some(location) = self.disk.regular_file(&path) else { continue };
             let object = location.id()?;
-            let known = journal.state().subject(&object);
+            let known = self.state().subject(&object);
             let Some(Subject::File { version, lines: None, .. }) = known else { continue };
             let event = self.disk.file_event(object, &location, version.clone(), Cause::Found);
             let (call, open) = (Some(finished.call.clone()), location.open.as_deref());
             let stamp = open.and_then(source::stamp);
-            journal.record(Event::File(FileEvent { call, stamp, ..event }));
+            self.journal.record(Event::File(FileEvent { call, stamp, ..event }));
         }
         Ok(())
     }
 
     /// Records a file by path alone. A version in the store stands.
-    fn index_path(
-        &self,
-        journal: &mut Journal,
-        location: &Location,
-        object: ObjectId,
-    ) -> Result<()> {
+    fn index_path(&mut self, location: &Location, object: ObjectId) -> Result<()> {
         let reading = FileReading { state: FileState::NotRead, stamp: None };
-        let Some(found) = source::index(location, reading, journal.latest(&object)?)? else {
+        let Some(found) = source::index(location, reading, self.journal.latest(&object)?)? else {
             return Ok(());
         };
         if found.outcome != IndexOutcome::Unchanged {
-            journal.stage_seen(found.envelope, found.payload, found.version.clone())?;
+            self.journal.stage_seen(found.envelope, found.payload, found.version.clone())?;
         }
         let event = self.disk.file_event(object, location, found.version, Cause::Found);
-        journal.record(Event::File(event));
+        self.journal.record(Event::File(event));
         Ok(())
     }
 }

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::{ToolFiles, Workspace};
+use super::ToolFiles;
+use crate::LiveSession;
 use crate::Notice;
-use crate::journal::Journal;
 use base::error::Result;
 use base::lock;
 use base::object::ObjectId;
@@ -23,7 +23,7 @@ const MAX_KEPT: usize = 1_000;
 
 /// A session's tracker.
 #[derive(Debug)]
-pub(super) struct Tracked {
+pub(crate) struct Tracked {
     tracking: Tracker,
     /// Number of the files seen by the model that were handed to the tracker.
     handed: usize,
@@ -44,18 +44,20 @@ struct Kept {
 #[derive(Debug, Default)]
 pub(crate) struct TrackerReport {
     /// Moved files, in the order in which they moved: the object that each was, and the one that it
-    /// is. Ask for the paths with [`Workspace::paths_of_move`] after following the earlier moves.
+    /// is. Ask for the paths with [`LiveSession::paths_of_move`] after following the earlier moves.
     pub(crate) moves: Vec<(ObjectId, ObjectId)>,
     /// Notices for the user.
     pub(crate) notices: Vec<Notice>,
 }
 
-impl Workspace {
-    /// Tracks the files whose text the model has seen or will see, until [`Self::untrack`] or drop.
+impl LiveSession {
+    /// Tracks the files whose text the model has seen or will see, until the session is closed or
+    /// dropped.
     ///
     /// # Errors
     /// `FILE` if the system provides no thread.
-    pub(crate) fn track(&mut self, journal: &Journal, options: TrackerOptions) -> Result<()> {
+    pub fn track(&mut self, options: TrackerOptions) -> Result<()> {
+        let _bounded = self.bounded();
         if self.options.files == ToolFiles::Elsewhere {
             return Ok(());
         }
@@ -68,51 +70,47 @@ impl Workspace {
         };
         let kept = Arc::<Mutex<Kept>>::default();
         let keeper = Arc::clone(&kept);
-        let tracking = Tracker::of_store(journal.store.clone(), options, move |events| {
+        let tracking = Tracker::of_store(self.journal.store.clone(), options, move |events| {
             let mut kept = lock(&keeper);
             for event in events {
                 kept.keep(event);
             }
         })?;
-        self.tracked = Some(Tracked { tracking, handed: 0, kept });
-        self.track_seen_files(journal);
+        self.workspace.tracked = Some(Tracked { tracking, handed: 0, kept });
+        self.track_seen_files();
         Ok(())
     }
 
-    /// Ends tracking.
-    pub(crate) fn untrack(&mut self) {
-        self.tracked = None;
-    }
-
-    /// Waits until the store has every earlier change of tracked files. Returns whether that took
+    /// Waits until all earlier changes of tracked files are in the store; returns whether that took
     /// no longer than `timeout`.
-    pub(crate) fn wait_until_tracked(&self, timeout: Duration) -> bool {
-        self.tracked.as_ref().is_none_or(|tracked| tracked.tracking.settle(timeout))
+    pub fn settle(&self, timeout: Duration) -> bool {
+        self.workspace.tracked.as_ref().is_none_or(|tracked| tracked.tracking.settle(timeout))
     }
 
     /// Hands the tracker the files that the model saw since the last time, but not those whose
     /// place is unknown.
-    pub(super) fn track_seen_files(&mut self, journal: &Journal) {
-        let Some(tracked) = &mut self.tracked else { return };
-        let seen = journal.state().files().all_seen();
+    pub(crate) fn track_seen_files(&mut self) {
+        let Some(mut tracked) = self.workspace.tracked.take() else { return };
+        let seen = self.state().files().all_seen();
         // There may be fewer after another branch was read.
         let new = seen.get(tracked.handed..).unwrap_or(seen).iter();
-        let places = new.filter_map(|file| self.disk.location_of(journal, file).ok().flatten());
+        let places = new.filter_map(|file| self.location_of(file).ok().flatten());
         tracked.tracking.track(places.filter_map(|location| location.open));
         tracked.handed = seen.len();
+        self.workspace.tracked = Some(tracked);
     }
 
     /// Makes the next commit hand all files to the tracker again: a file that moved has another
     /// path, at the same position.
     pub(super) fn track_all_anew(&mut self) {
-        if let Some(tracked) = &mut self.tracked {
+        if let Some(tracked) = &mut self.workspace.tracked {
             tracked.handed = 0;
         }
     }
 
     /// Takes what the tracker reported since the last time.
     pub(crate) fn take_tracker_report(&self) -> TrackerReport {
-        let Some(tracked) = &self.tracked else { return TrackerReport::default() };
+        let Some(tracked) = &self.workspace.tracked else { return TrackerReport::default() };
         let Kept { moves, polled, failed } = std::mem::take(&mut *lock(&tracked.kept));
         let polled = polled.into_iter().map(|(folders, reason)| Notice::Polling {
             folders: folders as u64,
@@ -129,12 +127,11 @@ impl Workspace {
     /// Errors of the store.
     pub(crate) fn paths_of_move(
         &self,
-        journal: &Journal,
         from: &ObjectId,
         to: &ObjectId,
     ) -> Result<Option<(PathBuf, PathBuf)>> {
-        let Some(known) = journal.state().index().get(from) else { return Ok(None) };
-        let to = self.disk.location_of(journal, to)?;
+        let Some(known) = self.state().index().get(from) else { return Ok(None) };
+        let to = self.location_of(to)?;
         Ok(to.map(|to| (PathBuf::from(known.subject.agent_path()), self.disk.agent_path(&to))))
     }
 }

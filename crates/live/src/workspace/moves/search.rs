@@ -7,18 +7,17 @@ use std::path::{Path, PathBuf};
 
 use super::places::{self, Places};
 use super::{Candidate, Vanished};
+use crate::LiveSession;
 use crate::journal::Journal;
-use crate::workspace::Workspace;
 use base::error::Result;
 use base::object::{AsOf, Hash, Timestamp};
 use source::{FileState, Location};
 
-impl Workspace {
+impl LiveSession {
     /// The file at its new path, if `named` gives one and the file is there. `named`: old and new
     /// paths.
     pub(super) fn where_named(
         &self,
-        journal: &Journal,
         file: &Vanished,
         named: &[(PathBuf, PathBuf)],
     ) -> Result<Option<Candidate>> {
@@ -27,7 +26,7 @@ impl Workspace {
             let Ok(rest) = was.strip_prefix(from) else { continue };
             let to = if rest.as_os_str().is_empty() { to.clone() } else { to.join(rest) };
             let place = self.disk.location(&to);
-            let Some(found) = self.candidate(journal, file, place)? else { continue };
+            let Some(found) = self.candidate(file, place)? else { continue };
             let hash = source_hash(&found.reading.state);
             let is_equal = hash.is_some() && hash == file.source_hash.as_ref();
             if is_equal || found.is_same_file || file.is_older_than(&found.location) {
@@ -40,7 +39,6 @@ impl Workspace {
     /// The file with the bytes of a vanished one, if the search finds exactly one.
     pub(super) fn where_bytes_are(
         &self,
-        journal: &Journal,
         file: &Vanished,
         places: &mut Places,
     ) -> Result<Option<Candidate>> {
@@ -49,28 +47,30 @@ impl Workspace {
             return Ok(None);
         };
         let mut met: Vec<Location> = places.beside(&file.location).to_vec();
-        met.extend(self.met_by_path(journal, places)?.iter().cloned());
+        met.extend(self.met_by_path(places)?.iter().cloned());
         let mut found: Vec<Candidate> = Vec::new();
         let mut seen = HashSet::new();
         for location in met {
             if !seen.insert(location.clone()) || !places.may_be(&location, size) {
                 continue;
             }
-            let Some(candidate) = self.candidate(journal, file, location)? else { continue };
+            let Some(candidate) = self.candidate(file, location)? else { continue };
             if source_hash(&candidate.reading.state) != Some(hash) {
                 continue;
             }
             let open = candidate.location.open.as_deref().unwrap_or(Path::new(""));
             // A look that did not see the vanished file any more was too late to tell.
-            let is_late = file.location.open.as_deref().is_some_and(|path| self.stood.lacked(path));
-            let stood = self.stood.had(open, candidate.inode).filter(|_| !is_late);
+            let is_late =
+                file.location.open.as_deref().is_some_and(|path| self.workspace.stood.lacked(path));
+            let stood = self.workspace.stood.had(open, candidate.inode).filter(|_| !is_late);
             let came = || {
                 (stood == Some(false) || file.is_older_than(&candidate.location))
                     && !source::was_written_over(open, file.looked)
             };
             let is_target = stood != Some(true)
                 && (candidate.is_same_file
-                    || (came() && !had_bytes(journal, &candidate.location, hash, file.looked)?));
+                    || (came()
+                        && !had_bytes(&self.journal, &candidate.location, hash, file.looked)?));
             if is_target {
                 found.push(candidate);
             }
@@ -83,10 +83,10 @@ impl Workspace {
     }
 
     /// Places of the files known by path alone.
-    fn met_by_path<'a>(&self, journal: &Journal, places: &'a mut Places) -> Result<&'a [Location]> {
+    fn met_by_path<'a>(&self, places: &'a mut Places) -> Result<&'a [Location]> {
         if !places.knows_met() {
-            let ids = places::met(journal.state());
-            let locations = ids.iter().map(|id| self.disk.location_of(journal, id));
+            let ids = places::met(self.state());
+            let locations = ids.iter().map(|id| self.location_of(id));
             let locations = locations.collect::<Result<Vec<_>>>()?;
             places.remember_met(locations.into_iter().flatten().collect());
         }
@@ -96,13 +96,12 @@ impl Workspace {
     /// Reads the regular file at a place. `None` if there is none, or if it cannot be a moved file.
     pub(super) fn candidate(
         &self,
-        journal: &Journal,
         file: &Vanished,
         location: Location,
     ) -> Result<Option<Candidate>> {
         let Some(open) = location.open.clone() else { return Ok(None) };
         let id = location.id()?;
-        if id == file.object || journal.was_refused(&id) || location.path.to_str().is_none() {
+        if id == file.object || self.journal.was_refused(&id) || location.path.to_str().is_none() {
             return Ok(None);
         }
         let Some(stamp) = source::stamp(&open) else { return Ok(None) };

@@ -8,8 +8,8 @@ use std::path::Path;
 use serde_json::json;
 
 use super::{Candidate, Vanished};
+use crate::LiveSession;
 use crate::journal::Journal;
-use crate::workspace::Workspace;
 use base::error::{Error, Result};
 use base::object::{AsOf, FieldPath, ObjectId, ObjectType, Source};
 use store::{Condition, MOVED_FROM, Order, Query, Store, Test, Version};
@@ -22,11 +22,10 @@ const MAX_SUCCESSORS: u64 = 8;
 /// first.
 const MAX_MOVED: u64 = 1_000;
 
-impl Workspace {
+impl LiveSession {
     /// The place to which another session followed the file. `origins`: see [`origins`].
     pub(super) fn where_stored(
         &self,
-        journal: &Journal,
         file: &Vanished,
         origins: &HashSet<ObjectId>,
     ) -> Result<Option<Candidate>> {
@@ -35,11 +34,11 @@ impl Workspace {
         }
         let mut object = file.object.clone();
         for _ in 0..MAX_MOVES {
-            let Some(next) = successor(&journal.store, &object)? else { return Ok(None) };
+            let Some(next) = successor(&self.journal.store, &object)? else { return Ok(None) };
             if let Some(Source::Filesystem { filesystem_id, path }) = &next.envelope.source {
                 let known = self.disk.namespace.known(filesystem_id, Path::new(path));
                 let place = self.disk.led_to(&known);
-                if let Some(found) = self.candidate(journal, file, place)? {
+                if let Some(found) = self.candidate(file, place)? {
                     return Ok(Some(Candidate { is_stored: true, ..found }));
                 }
             }
