@@ -162,31 +162,21 @@ impl Writer {
         let mut work = Work::default();
         for event in events {
             match event {
-                TrackerEvent::Attached { path } => self.stage(path, false, &mut work),
-                TrackerEvent::Changed { path } => {
+                TrackerEvent::Attached(path) => self.stage(path, false, &mut work),
+                TrackerEvent::Changed(path) => {
                     work.quiet.insert(path.clone());
                     self.stage(path, false, &mut work);
                 }
-                TrackerEvent::Deleted { path } => self.stage(path, true, &mut work),
+                TrackerEvent::Deleted(path) => self.stage(path, true, &mut work),
                 TrackerEvent::Moved { from, to } => self.stage_move(from, to, &mut work),
                 TrackerEvent::Appeared { path, like } => self.compare(path, like, &mut work),
-                TrackerEvent::Resumed { path } => {
+                TrackerEvent::Resumed(path) => {
                     self.orphans.remove(&path);
                     work.told.push(TrackingEvent::Resumed { path: path.clone() });
                     self.stage(path, false, &mut work);
                 }
-                TrackerEvent::Orphaned { path, reason } => {
-                    self.orphan(path, reason, &mut work);
-                }
-                TrackerEvent::Polling { folders, reason } => {
-                    work.told.push(TrackingEvent::Polling { folders, reason });
-                }
-                TrackerEvent::Rescanned { files } => {
-                    work.told.push(TrackingEvent::Rescanned { files });
-                }
-                TrackerEvent::Failed { problem } => {
-                    work.told.push(TrackingEvent::Failed { path: None, problem });
-                }
+                TrackerEvent::Orphaned { path, reason } => self.orphan(path, reason, &mut work),
+                TrackerEvent::Told(event) => work.told.push(event),
             }
         }
         self.commit(&mut work);

@@ -12,6 +12,7 @@ use super::look::{Look, Seen, look};
 use super::roster::Roster;
 use super::round::{FolderTask, Round, Task};
 use super::{PollReason, Signal, TrackerEvent, TrackerOptions, TrackerReply, Watching};
+use crate::TrackingEvent;
 use base::lock;
 use files::looks;
 
@@ -233,7 +234,10 @@ fn check_folders(
             }
         }
     });
-    polled.into_iter().map(|(reason, folders)| TrackerEvent::Polling { folders, reason }).collect()
+    polled
+        .into_iter()
+        .map(|(reason, folders)| TrackerEvent::Told(TrackingEvent::Polling { folders, reason }))
+        .collect()
 }
 
 fn check_files(shared: &Shared, tasks: Vec<Task>, events: &mut Vec<TrackerEvent>) {

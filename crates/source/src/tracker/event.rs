@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::TrackingEvent;
+
 /// How files are watched. The durations given are the defaults.
 #[derive(Debug, Clone)]
 pub struct TrackerOptions {
@@ -59,23 +61,14 @@ pub enum Watching {
 
 /// What a tracker found. A reported file should be read again: the same change may be reported
 /// twice, but none is missed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum TrackerEvent {
     /// A file that was to be tracked exists and is watched from now on.
-    Attached {
-        /// The file.
-        path: PathBuf,
-    },
+    Attached(PathBuf),
     /// A file's bytes may have changed.
-    Changed {
-        /// The file.
-        path: PathBuf,
-    },
+    Changed(PathBuf),
     /// A file is gone, and the folder above it can be read. It stays tracked in case it reappears.
-    Deleted {
-        /// The file.
-        path: PathBuf,
-    },
+    Deleted(PathBuf),
     /// A file left its path and exists, as the same file, at another path that was not there
     /// before. The new path is tracked from now on; the old one as after [`TrackerEvent::Deleted`].
     Moved {
@@ -101,27 +94,9 @@ pub(crate) enum TrackerEvent {
         reason: String,
     },
     /// A file that was orphaned or deleted exists again.
-    Resumed {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Files of these folders are polled from now on.
-    Polling {
-        /// The folders.
-        folders: Vec<PathBuf>,
-        /// The reason.
-        reason: PollReason,
-    },
-    /// The system lost events, and every tracked file was looked at instead.
-    Rescanned {
-        /// Number of files.
-        files: usize,
-    },
-    /// The system reports a failure of watching. What is tracked stays tracked.
-    Failed {
-        /// The failure in words.
-        problem: String,
-    },
+    Resumed(PathBuf),
+    /// What needs no look at a file.
+    Told(TrackingEvent),
 }
 
 /// The listener's reply: files to check again and files to start tracking.

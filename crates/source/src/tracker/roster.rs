@@ -14,6 +14,7 @@ use super::look::{FolderIdentity, Look, Seen};
 use super::moves::Moves;
 use super::round::{Doubt, FolderState, FolderTask, Round, State, Task, Weight};
 use super::{PollReason, Signal, TrackerEvent, TrackerOptions, TrackerReply, TrackerStatus};
+use crate::TrackingEvent;
 
 mod doubts;
 
@@ -281,10 +282,10 @@ impl Roster {
                 self.moves.stands(&path);
                 self.set_state(&path, State::Present(seen));
                 events.extend(match state {
-                    State::Unknown => Some(TrackerEvent::Attached { path }),
-                    State::Deleted | State::Orphaned => Some(TrackerEvent::Resumed { path }),
+                    State::Unknown => Some(TrackerEvent::Attached(path)),
+                    State::Deleted | State::Orphaned => Some(TrackerEvent::Resumed(path)),
                     State::Present(old) if task.doubt.weight.may_differ(old, seen) => {
-                        Some(TrackerEvent::Changed { path })
+                        Some(TrackerEvent::Changed(path))
                     }
                     State::Present(_) => None,
                 });
@@ -327,12 +328,16 @@ impl Roster {
         self.in_hand = None;
         self.moves.expire(now, self.options.burst);
         let failures = std::mem::take(&mut self.failures);
-        events.extend(failures.into_iter().map(|problem| TrackerEvent::Failed { problem }));
+        events.extend(
+            failures
+                .into_iter()
+                .map(|problem| TrackerEvent::Told(TrackingEvent::Failed { path: None, problem })),
+        );
         if let Some((number, files)) = self.rescan
             && self.is_settled_below(number)
         {
             self.rescan = None;
-            events.push(TrackerEvent::Rescanned { files });
+            events.push(TrackerEvent::Told(TrackingEvent::Rescanned { files }));
         }
         if let Some((started, number)) = self.poll.running
             && self.is_settled_below(number)
@@ -396,7 +401,7 @@ impl Roster {
         if let State::Present(seen) = state {
             self.moves.vanished(path.clone(), seen.stamp.size, now);
         }
-        events.push(TrackerEvent::Deleted { path });
+        events.push(TrackerEvent::Deleted(path));
     }
 
     fn folder_task(&self, (path, doubt): (PathBuf, FolderDoubt)) -> FolderTask {
