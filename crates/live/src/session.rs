@@ -74,7 +74,7 @@ pub struct LiveSession {
     /// Why the hazards are the built-in ones although the settings name others.
     odd_hazards: Option<String>,
     /// Notices of what happened between calls; reported with the next one.
-    waiting: Vec<Notice>,
+    pub(crate) waiting: Vec<Notice>,
     /// Places that did not answer when last reported.
     silent: Vec<PathBuf>,
     /// Compactions that the host was told not to make.
@@ -243,23 +243,6 @@ impl LiveSession {
             return Ok(Vec::new());
         }
         self.journal.images(object, version)
-    }
-
-    /// What to add to the error of a failed `edit`, for the model. `None` if nothing helps: nothing
-    /// changed and each text occurs once, or the file is not text, excluded, forgotten, or unknown
-    /// and missing.
-    ///
-    /// `args`: the arguments of the call: `path`, and `edits` with an `oldText` each, or one
-    /// `oldText`. What this tells the model is stored when it returns.
-    pub fn explain_failed_edit(&mut self, args: &Value) -> Result<Option<String>> {
-        let _bounded = self.bounded();
-        let Some(path) = self.file_of_edit(args)? else { return Ok(None) };
-        self.durably(|live| {
-            let (help, notices) = live.help_for_edit(&path, args)?;
-            live.commit_staged()?;
-            live.waiting.extend(notices);
-            Ok(help)
-        })
     }
 
     /// Records that a call went out with the host's own messages; the next commit stores it.

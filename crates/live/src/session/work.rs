@@ -15,7 +15,7 @@ impl LiveSession {
     /// this one continues as a session of its own and the work is redone there; it is also redone
     /// if one wrote to an object that it looked at. After a failed commit the state is as before
     /// the work.
-    pub(super) fn durably<T>(&mut self, work: impl Fn(&mut Self) -> Result<T>) -> Result<T> {
+    pub(crate) fn durably<T>(&mut self, work: impl Fn(&mut Self) -> Result<T>) -> Result<T> {
         let result = self.attempt(work);
         self.reload_after_error(&result);
         result
@@ -114,7 +114,7 @@ impl LiveSession {
     }
 
     /// Commits if anything is staged.
-    pub(super) fn commit_staged(&mut self) -> Result<()> {
+    pub(crate) fn commit_staged(&mut self) -> Result<()> {
         if self.journal.staged_events() > 0 { self.commit(Activity::Active) } else { Ok(()) }
     }
 

@@ -21,7 +21,7 @@ use session::{Cause, Event, Subject};
 
 impl LiveSession {
     /// The file of an `edit` that failed, by the agent's absolute path, if help may look at it.
-    pub(crate) fn file_of_edit(&self, args: &Value) -> Result<Option<PathBuf>> {
+    fn file_of_edit(&self, args: &Value) -> Result<Option<PathBuf>> {
         let disk = &self.disk;
         let Some(given) = Call::new("edit", args).path() else { return Ok(None) };
         let path = disk.resolve(given)?;
@@ -34,17 +34,26 @@ impl LiveSession {
         Ok(may_look.then_some(path))
     }
 
-    /// What to add to the error of an `edit` of the file at `path`, for the model, with notices for
-    /// the user; see [`LiveSession::explain_failed_edit`](crate::LiveSession::explain_failed_edit).
-    pub(crate) fn help_for_edit(
-        &mut self,
-        path: &Path,
-        args: &Value,
-    ) -> Result<(Option<String>, Vec<Notice>)> {
+    /// What to add to the error of a failed `edit`, for the model. `None` if nothing helps: nothing
+    /// changed and each text occurs once, or the file is not text, excluded, forgotten, or unknown
+    /// and missing.
+    ///
+    /// `args`: the arguments of the call: `path`, and `edits` with an `oldText` each, or one
+    /// `oldText`. What this tells the model is stored when it returns.
+    pub fn explain_failed_edit(&mut self, args: &Value) -> Result<Option<String>> {
+        let _bounded = self.bounded();
+        let Some(path) = self.file_of_edit(args)? else { return Ok(None) };
         let replaced = Call::new("edit", args).replacements().into_iter();
-        self.help_for(path, &replaced.map(|(old, _)| old).collect::<Vec<_>>())
+        let old_texts: Vec<&str> = replaced.map(|(old, _)| old).collect();
+        self.durably(|live| {
+            let (help, notices) = live.help_for(&path, &old_texts)?;
+            live.commit_staged()?;
+            live.waiting.extend(notices);
+            Ok(help)
+        })
     }
 
+    /// With notices for the user.
     fn help_for(
         &mut self,
         path: &Path,

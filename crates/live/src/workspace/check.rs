@@ -12,7 +12,6 @@ use serde_json::json;
 
 use super::finding::Finding;
 use super::notes::is_announced;
-use super::reach::why_out_of_reach;
 use crate::LiveSession;
 use crate::journal::Journal;
 use base::error::Result;
@@ -146,7 +145,7 @@ impl LiveSession {
         reading: FileReading,
         cause: Cause,
     ) -> Result<Finding> {
-        if let Some(reason) = why_out_of_reach(&self.journal, file, location, &reading.state) {
+        if let Some(reason) = self.why_out_of_reach(file, location, &reading.state) {
             return Ok(Finding::OutOfReach(reason));
         }
         let known = self.state().subject(file);

@@ -7,7 +7,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::notes::is_announced;
-use super::reach::is_mounted;
 use crate::LiveSession;
 use crate::journal::Journal;
 use base::error::Result;
@@ -42,7 +41,7 @@ impl LiveSession {
         if self.journal.is_forgotten(&object)? || location.path.to_str().is_none() {
             return Ok(None);
         }
-        if reading.state == FileState::Missing && !is_mounted(&self.journal, &object, location) {
+        if reading.state == FileState::Missing && !self.is_mounted(&object, location) {
             return Ok(None);
         }
         let known = self.state().version(&object);

@@ -15,9 +15,7 @@ use std::path::{Path, PathBuf};
 
 use self::places::Places;
 pub(super) use self::stood::Stood;
-use super::reach::is_mounted;
 use crate::LiveSession;
-use crate::journal::Journal;
 use base::error::Result;
 use base::object::{FileStamp, Hash, ObjectId, Timestamp};
 use context::log_layout::Texts;
@@ -228,7 +226,7 @@ impl LiveSession {
             return Ok(is_link && self.disk.led_to(location).id()? != *object);
         }
         let state = source::look(location, false, 0).state;
-        Ok(state == FileState::Missing && is_mounted(&self.journal, object, location))
+        Ok(state == FileState::Missing && self.is_mounted(object, location))
     }
 
     /// When a file was last looked at, or some earlier time.
@@ -252,7 +250,7 @@ impl LiveSession {
         }
         let Indexed { envelope, payload, version, outcome, stamp } = found;
         if outcome != IndexOutcome::Unchanged {
-            stage_gone(&mut self.journal, file)?;
+            self.stage_gone(file)?;
             self.journal.stage_seen(envelope, payload.clone(), version.clone())?;
         }
         self.journal.stage_nicknames(&file.object, &to)?;
@@ -279,14 +277,14 @@ impl LiveSession {
         }));
         Ok(true)
     }
-}
 
-/// Stages that a file is deleted at its old place, unless the latest version already says so.
-fn stage_gone(journal: &mut Journal, file: &Vanished) -> Result<()> {
-    let reading = FileReading { state: FileState::Missing, stamp: None };
-    let found = source::index(&file.location, reading, journal.latest(&file.object)?)?;
-    if let Some(found) = found.filter(|found| found.outcome != IndexOutcome::Unchanged) {
-        journal.stage_seen(found.envelope, found.payload, found.version)?;
+    /// Stages that a file is deleted at its old place, unless the latest version already says so.
+    fn stage_gone(&mut self, file: &Vanished) -> Result<()> {
+        let reading = FileReading { state: FileState::Missing, stamp: None };
+        let found = source::index(&file.location, reading, self.journal.latest(&file.object)?)?;
+        if let Some(found) = found.filter(|found| found.outcome != IndexOutcome::Unchanged) {
+            self.journal.stage_seen(found.envelope, found.payload, found.version)?;
+        }
+        Ok(())
     }
-    Ok(())
 }

@@ -154,7 +154,8 @@ pub(crate) fn describe_change(
     }
     let is_by_other = old != new
         && before.is_none()
-        && is_by_another_session(journal, file, &told.version, now, &mut budget.events);
+        && is_by_another_session(journal, file, &told.version, now, &mut budget.events)
+            .unwrap_or(false);
     let differing = Difference::between(&old, &new);
     let (note, cuts_lines) = shown.text_note(&differing, is_by_other, (detail, budget));
     (change.note, change.cuts_lines) = (Some(note), cuts_lines);

@@ -5,8 +5,7 @@
 
 use super::finding::Finding;
 use super::notes::{FileChange, seen_in, shown_name};
-use crate::Notice;
-use crate::journal::Journal;
+use crate::{LiveSession, Notice};
 use base::object::ObjectId;
 use context::forms;
 use session::{Event, Subject};
@@ -15,62 +14,64 @@ use source::{FileState, Location};
 /// The reason for a file whose file system is gone.
 const NOT_MOUNTED: &str = "its file system is not mounted";
 
-/// Why a known file cannot be read although it may still exist; `None` if it was read or is gone.
-/// `state`: what was found.
-pub(super) fn why_out_of_reach(
-    journal: &Journal,
-    file: &ObjectId,
-    location: &Location,
-    state: &FileState,
-) -> Option<String> {
-    let open = location.open.as_deref().filter(|_| !journal.was_refused(file))?;
-    let is_unmounted = || *state == FileState::Missing && !is_mounted(journal, file, location);
-    source::obstacle(open, state).or_else(|| is_unmounted().then(|| NOT_MOUNTED.to_owned()))
-}
-
-/// Whether the file system of a file is still mounted, as far as is known.
-pub(super) fn is_mounted(journal: &Journal, object: &ObjectId, location: &Location) -> bool {
-    let subject = journal.state().subject(object);
-    match (subject, &location.open) {
-        (Some(Subject::File { stamp: Some(stamp), .. }), Some(open)) => {
-            source::is_mounted(stamp, open)
-        }
-        _ => true,
+impl LiveSession {
+    /// Why a known file cannot be read although it may still exist; `None` if it was read or is gone.
+    /// `state`: what was found.
+    pub(super) fn why_out_of_reach(
+        &self,
+        file: &ObjectId,
+        location: &Location,
+        state: &FileState,
+    ) -> Option<String> {
+        let open = location.open.as_deref().filter(|_| !self.journal.was_refused(file))?;
+        let is_unmounted = || *state == FileState::Missing && !self.is_mounted(file, location);
+        source::obstacle(open, state).or_else(|| is_unmounted().then(|| NOT_MOUNTED.to_owned()))
     }
-}
 
-/// Records that a file went out of reach or came back. Returns whether it did.
-pub(super) fn record_reach(journal: &mut Journal, file: &ObjectId, finding: &Finding) -> bool {
-    let was_out = journal.state().files().orphaned(file).is_some();
-    let object = file.clone();
-    let event = match finding {
-        Finding::OutOfReach(reason) if !was_out && journal.state().subject(file).is_some() => {
-            Event::Orphaned { object, reason: reason.clone() }
+    /// Whether the file system of a file is still mounted, as far as is known.
+    pub(super) fn is_mounted(&self, object: &ObjectId, location: &Location) -> bool {
+        let subject = self.state().subject(object);
+        match (subject, &location.open) {
+            (Some(Subject::File { stamp: Some(stamp), .. }), Some(open)) => {
+                source::is_mounted(stamp, open)
+            }
+            _ => true,
         }
-        Finding::Version { .. } if was_out => Event::Resumed { object },
-        _ => return false,
-    };
-    journal.record(event);
-    true
-}
-
-/// As [`record_reach`]; returns what to say about it.
-pub(super) fn change_of_reach(
-    journal: &mut Journal,
-    file: &ObjectId,
-    finding: &Finding,
-) -> Option<FileChange> {
-    if !record_reach(journal, file, finding) {
-        return None;
     }
-    let (handle, path) = shown_name(journal, file)?;
-    let (name, seen) = (handle.to_string(), seen_in(journal, file));
-    let (note, notice) = if let Finding::OutOfReach(reason) = finding {
-        let note = forms::out_of_reach_line(handle, &path, seen);
-        (note, Notice::FileOrphaned { handle: name, path, reason: reason.clone() })
-    } else {
-        let note = forms::within_reach_line(handle, &path, seen);
-        (note, Notice::FileResumed { handle: name, path })
-    };
-    Some(FileChange { note: Some(note), notices: vec![notice], ..FileChange::default() })
+
+    /// Records that a file went out of reach or came back. Returns whether it did.
+    pub(super) fn record_reach(&mut self, file: &ObjectId, finding: &Finding) -> bool {
+        let was_out = self.state().files().orphaned(file).is_some();
+        let object = file.clone();
+        let event = match finding {
+            Finding::OutOfReach(reason) if !was_out && self.state().subject(file).is_some() => {
+                Event::Orphaned { object, reason: reason.clone() }
+            }
+            Finding::Version { .. } if was_out => Event::Resumed { object },
+            _ => return false,
+        };
+        self.journal.record(event);
+        true
+    }
+
+    /// As [`Self::record_reach`]; returns what to say about it.
+    pub(super) fn change_of_reach(
+        &mut self,
+        file: &ObjectId,
+        finding: &Finding,
+    ) -> Option<FileChange> {
+        if !self.record_reach(file, finding) {
+            return None;
+        }
+        let (handle, path) = shown_name(&self.journal, file)?;
+        let (name, seen) = (handle.to_string(), seen_in(&self.journal, file));
+        let (note, notice) = if let Finding::OutOfReach(reason) = finding {
+            let note = forms::out_of_reach_line(handle, &path, seen);
+            (note, Notice::FileOrphaned { handle: name, path, reason: reason.clone() })
+        } else {
+            let note = forms::within_reach_line(handle, &path, seen);
+            (note, Notice::FileResumed { handle: name, path })
+        };
+        Some(FileChange { note: Some(note), notices: vec![notice], ..FileChange::default() })
+    }
 }

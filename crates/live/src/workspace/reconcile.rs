@@ -5,7 +5,6 @@
 
 use super::check::{CheckProgress, Differing};
 use super::finding::Finding;
-use super::reach::record_reach;
 use super::{Looked, ToolFiles};
 use crate::LiveSession;
 use crate::journal::{Activity, written};
@@ -119,7 +118,7 @@ impl LiveSession {
             for (file, finding) in batch.iter().zip(findings) {
                 // For a standing file, the check before the next call records and reports it.
                 if !self.stands(file) {
-                    record_reach(&mut self.journal, file, &finding);
+                    self.record_reach(file, &finding);
                 }
                 found.count(&finding);
             }

@@ -7,7 +7,6 @@ use std::slice;
 
 use super::finding::Finding;
 use super::notes::{Announced, Detail, FileChange, NoteBudget, describe_change};
-use super::reach::{change_of_reach, record_reach};
 use super::telling::{Found, tell};
 use crate::LiveSession;
 use crate::journal::{Journal, if_found};
@@ -92,7 +91,7 @@ impl LiveSession {
         let mut changes = Vec::new();
         let mut budget = NoteBudget::of_one_call(u64::MAX);
         for ((file, told), finding) in files.iter().zip(before).zip(findings) {
-            let mut change = change_of_reach(&mut self.journal, file, &finding).unwrap_or_default();
+            let mut change = self.change_of_reach(file, &finding).unwrap_or_default();
             if let (Some(told), Finding::Version { now, .. }, true) = (told, finding, is_pools)
                 && (told.version != now || told.path.is_some())
             {
@@ -126,7 +125,7 @@ impl LiveSession {
         let object = self.state().files().current(object).clone();
         let finding = self.read_known_files(slice::from_ref(&object), Cause::Read)?.pop();
         let finding = finding.unwrap_or(Finding::Nothing);
-        record_reach(&mut self.journal, &object, &finding);
+        self.record_reach(&object, &finding);
         let obstacle = match finding {
             Finding::OutOfReach(reason) => Some(reason),
             _ => None,

@@ -19,20 +19,10 @@ pub(super) const MAX_EVENTS: u64 = 8_000;
 const PAGE: u64 = 256;
 
 /// Whether an `edit` or `write` of another session made the version `now` of a file, after the
-/// version `told`. `false` if the events cannot be read.
+/// version `told`.
 ///
 /// `events_left`: events of other sessions that may be read; those that were read are subtracted.
 pub(super) fn is_by_another_session(
-    journal: &Journal,
-    file: &ObjectId,
-    told: &Hash,
-    now: &Hash,
-    events_left: &mut u64,
-) -> bool {
-    finds_maker(journal, file, told, now, events_left).unwrap_or(false)
-}
-
-fn finds_maker(
     journal: &Journal,
     file: &ObjectId,
     told: &Hash,

@@ -10,9 +10,8 @@ use super::disk::Disk;
 use crate::LiveSession;
 use base::error::Result;
 use base::harness::{Call, FileAccess, ToolKind, Touch};
-use base::object::ObjectId;
 use session::{Cause, Event, FileEvent, Subject};
-use source::{DiscoveryLimits, FileReading, FileState, IndexOutcome, Location, Naming};
+use source::{DiscoveryLimits, FileReading, FileState, Naming};
 
 /// Limits for one listing, search or command: files that it may bring into the session index, and
 /// disk look-ups for them.
@@ -118,16 +117,15 @@ impl LiveSession {
         for location in files.iter().filter(|location| location.path.to_str().is_some()) {
             let object = location.id()?;
             let is_known = self.state().subject(&object).is_some();
-            if !is_known && self.journal.is_forgotten(&object)? {
+            let reading = FileReading { state: FileState::NotRead, stamp: None };
+            if !is_known && self.index_reading(location, reading, Cause::Found, None)?.is_none() {
                 continue;
             }
-            self.workspace.met.take(&finished.call, object.clone(), Cause::Found);
             let is_command = matches!(naming, Naming::Command { .. });
-            if !is_known {
-                self.index_path(location, object)?;
-            } else if is_command && self.state().files().times_told(&object) > 0 {
-                self.journal.record(Event::Touched { object });
+            if is_known && is_command && self.state().files().times_told(&object) > 0 {
+                self.journal.record(Event::Touched { object: object.clone() });
             }
+            self.workspace.met.take(&finished.call, object, Cause::Found);
         }
         Ok(())
     }
@@ -145,20 +143,6 @@ impl LiveSession {
             let stamp = open.and_then(source::stamp);
             self.journal.record(Event::File(FileEvent { call, stamp, ..event }));
         }
-        Ok(())
-    }
-
-    /// Records a file by path alone. A version in the store stands.
-    fn index_path(&mut self, location: &Location, object: ObjectId) -> Result<()> {
-        let reading = FileReading { state: FileState::NotRead, stamp: None };
-        let Some(found) = source::index(location, reading, self.journal.latest(&object)?)? else {
-            return Ok(());
-        };
-        if found.outcome != IndexOutcome::Unchanged {
-            self.journal.stage_seen(found.envelope, found.payload, found.version.clone())?;
-        }
-        let event = self.disk.file_event(object, location, found.version, Cause::Found);
-        self.journal.record(Event::File(event));
         Ok(())
     }
 }

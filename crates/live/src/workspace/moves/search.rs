@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use super::places::{self, Places};
 use super::{Candidate, Vanished};
 use crate::LiveSession;
-use crate::journal::Journal;
 use base::error::Result;
 use base::object::{AsOf, Hash, Timestamp};
 use source::{FileState, Location};
@@ -69,8 +68,7 @@ impl LiveSession {
             };
             let is_target = stood != Some(true)
                 && (candidate.is_same_file
-                    || (came()
-                        && !had_bytes(&self.journal, &candidate.location, hash, file.looked)?));
+                    || (came() && !self.had_bytes(&candidate.location, hash, file.looked)?));
             if is_target {
                 found.push(candidate);
             }
@@ -110,21 +108,16 @@ impl LiveSession {
         let inode = stamp.inode;
         Ok(Some(Candidate { location, reading, inode, is_same_file, is_stored: false }))
     }
-}
 
-/// Whether the store had these bytes at this place before some time: then the file there is an old
-/// copy. A later version may be that of the moved file, read at its new place before its old place
-/// was checked.
-fn had_bytes(
-    journal: &Journal,
-    location: &Location,
-    hash: &Hash,
-    looked: Timestamp,
-) -> Result<bool> {
-    let stored = journal.store.get(&location.id()?, AsOf::Latest)?;
-    Ok(stored.is_some_and(|stored| {
-        stored.source_hash.as_ref() == Some(hash) && stored.system_time < looked
-    }))
+    /// Whether the store had these bytes at this place before some time: then the file there is an old
+    /// copy. A later version may be that of the moved file, read at its new place before its old place
+    /// was checked.
+    fn had_bytes(&self, location: &Location, hash: &Hash, looked: Timestamp) -> Result<bool> {
+        let stored = self.journal.store.get(&location.id()?, AsOf::Latest)?;
+        Ok(stored.is_some_and(|stored| {
+            stored.source_hash.as_ref() == Some(hash) && stored.system_time < looked
+        }))
+    }
 }
 
 /// SHA-256 of the bytes, if they were read.
