@@ -18,6 +18,7 @@ mod standing;
 mod toolcalls;
 mod withhold;
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 pub(super) use self::counted::count_tokens;
@@ -41,7 +42,8 @@ pub(super) struct Intake {
     /// Calls that have no result yet, oldest first.
     pending: Vec<PendingCall>,
     evidence: Evidence,
-    lines: StandingLines,
+    /// `None` until it is asked for.
+    lines: Option<StandingLines>,
     /// Notes in messages that left the list: the newest message carries them again.
     left_notes: Vec<Note>,
 }
@@ -370,12 +372,7 @@ fn closes_calls(kind: &MessageKind) -> bool {
 /// has one. `calls`: those without a result, each with the position of its answer.
 fn newest_of<'a>(id: &str, calls: impl Iterator<Item = (u64, &'a str)>) -> Option<usize> {
     let of_id = calls.enumerate().filter(|(_, (_, call))| *call == id);
-    of_id
-        .fold(None, |newest: Option<(usize, u64)>, (place, (answer, _))| match newest {
-            Some((_, at)) if at >= answer => newest,
-            _ => Some((place, answer)),
-        })
-        .map(|(place, _)| place)
+    of_id.min_by_key(|(_, (answer, _))| Reverse(*answer)).map(|(place, _)| place)
 }
 
 /// The calls of an answer, with what the model wrote alongside them.

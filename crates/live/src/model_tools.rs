@@ -288,7 +288,7 @@ fn wanted(args: &Value) -> Result<Wanted> {
         name: given("name").ok_or_else(|| Error::argument("name", "is missing"))?,
         lines: given("lines"),
         // Blanks may be what is searched for.
-        pattern: optional_as_it_is(args, "pattern")?.map(str::to_owned),
+        pattern: optional(args, "pattern")?.map(str::to_owned),
     })
 }
 
@@ -311,16 +311,12 @@ fn given(value: &Value) -> Option<String> {
 }
 
 fn required<'a>(args: &'a Value, name: &str) -> Result<&'a str> {
-    optional(args, name)?.ok_or_else(|| Error::argument(name, "is missing"))
+    let text = optional(args, name)?.map(str::trim).filter(|text| !text.is_empty());
+    text.ok_or_else(|| Error::argument(name, "is missing"))
 }
 
 /// A text argument. Models leave out what they do not use, or send it empty.
 fn optional<'a>(args: &'a Value, name: &str) -> Result<Option<&'a str>> {
-    let text = optional_as_it_is(args, name)?;
-    Ok(text.map(str::trim).filter(|text| !text.is_empty()))
-}
-
-fn optional_as_it_is<'a>(args: &'a Value, name: &str) -> Result<Option<&'a str>> {
     match args.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.as_str()).filter(|text| !text.is_empty())),

@@ -13,10 +13,9 @@ use context::standing;
 use session::{Session, Subject};
 
 /// An index of the lines that stand in the window.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct StandingLines {
-    /// `None` until it is asked for.
-    index: Option<LinesIndex>,
+    index: LinesIndex,
     /// [`Journal::rewrites`] when it was made: with another number it no longer holds.
     made_at: u64,
 }
@@ -27,39 +26,34 @@ impl LiveSession {
         let Some(min_lines) = first_sight::block_lines(self.state(), output) else {
             return Ok(Vec::new());
         };
-        let index = if let Some(index) = self.valid_index() {
-            index
-        } else {
-            let mut index = LinesIndex::default();
-            let window = self.state().shown_window();
-            for (at, _) in window.filter(|(at, _)| *at < output.at) {
-                enter_lines(&self.journal, &mut index, at)?;
-            }
-            index
+        let made_at = self.journal.rewrites;
+        let known = self.intake.lines.take().filter(|lines| lines.made_at == made_at);
+        let index = match known {
+            Some(lines) => lines.index,
+            None => self.index_before(output.at)?,
         };
         let mut blocks = index.blocks(output.text, min_lines, output.counter);
         blocks.retain(|block| has_latest_numbers(self.state(), block.at));
-        self.keep_index(index);
+        self.intake.lines = Some(StandingLines { index, made_at });
         Ok(first_sight::without_failures(output, min_lines, blocks))
+    }
+
+    fn index_before(&self, position: u64) -> Result<LinesIndex> {
+        let mut index = LinesIndex::default();
+        for (at, _) in self.state().shown_window().filter(|(at, _)| *at < position) {
+            enter_lines(&self.journal, &mut index, at)?;
+        }
+        Ok(index)
     }
 
     /// Adds the lines of a new message, once it is decided how it is shown.
     pub(super) fn note_lines(&mut self, at: u64) -> Result<()> {
-        let Some(mut index) = self.valid_index() else { return Ok(()) };
-        enter_lines(&self.journal, &mut index, at)?;
-        self.keep_index(index);
-        Ok(())
-    }
-
-    /// Takes the index out, if there is a valid one.
-    fn valid_index(&mut self) -> Option<LinesIndex> {
-        let index = self.intake.lines.index.take();
-        index.filter(|_| self.intake.lines.made_at == self.journal.rewrites)
-    }
-
-    fn keep_index(&mut self, index: LinesIndex) {
-        let made_at = self.journal.rewrites;
-        self.intake.lines = StandingLines { index: Some(index), made_at };
+        match &mut self.intake.lines {
+            Some(lines) if lines.made_at == self.journal.rewrites => {
+                enter_lines(&self.journal, &mut lines.index, at)
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use base::object::{AsOf, Envelope, Hash, ObjectId, Payload, TxId};
 use store::{Expected, Outcome, Receipt, Transaction, Version};
 
 /// The state of the store when the present work began.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Looks {
     /// The store's newest transaction at that time. Whether a later version was written before or
     /// after a look of this work cannot be told.
@@ -31,12 +31,6 @@ pub(super) struct Puts {
     held: Vec<ObjectId>,
     ids: HashSet<ObjectId>,
     written: HashMap<ObjectId, TxId>,
-}
-
-impl Default for Looks {
-    fn default() -> Self {
-        Self { since: TxId(0), own: HashMap::new() }
-    }
 }
 
 impl Journal {

@@ -34,13 +34,11 @@ pub struct PromptTokens {
 /// `NOT_FOUND` if there is no such session; errors of the store.
 pub fn stored_chat(store: &Store, session: &ObjectId) -> Result<StoredChat> {
     let recording = Recording::of(store, session, &"as a session")?;
-    let mut prompts = Prompts::default();
-    let mut state = Session::default();
+    let (mut state, mut prompts) = (Session::default(), Vec::new());
     for event in &recording.events {
         state.apply(event);
-        if matches!(event, Event::Called(_)) {
-            prompts.add(&state);
-        }
+        let last = state.bill().last.as_ref().filter(|_| matches!(event, Event::Called(_)));
+        prompts.extend(last.map(|last| (last.bill.fixed, last.bill.overhead.min(last.bill.fixed))));
     }
     let positions = 0..state.chat().len();
     let mut chat = ChatMessages::default();
@@ -49,29 +47,14 @@ pub fn stored_chat(store: &Store, session: &ObjectId) -> Result<StoredChat> {
     let messages =
         positions.map(|at| Ok(chat.get(at)?.message.raw.clone())).collect::<Result<_>>()?;
     let cwd = recording.session.fields.get("cwd").and_then(|cwd| cwd.as_str()).unwrap_or("/");
-    Ok(StoredChat { cwd: cwd.to_owned(), messages, prompt: prompts.mean() })
+    Ok(StoredChat { cwd: cwd.to_owned(), messages, prompt: mean(&prompts) })
 }
 
-/// Sums of system prompt and tools over calls. A replay uses one figure for all calls; with the
-/// average, they cost the same in total as the originals.
-#[derive(Default)]
-struct Prompts {
-    calls: u64,
-    all: u64,
-    ours: u64,
-}
-
-impl Prompts {
-    /// Adds the newest call of a session, if it has a bill.
-    fn add(&mut self, state: &Session) {
-        let Some(last) = state.bill().last.as_ref() else { return };
-        self.calls += 1;
-        self.all += last.bill.fixed;
-        self.ours += last.bill.overhead.min(last.bill.fixed);
-    }
-
-    fn mean(&self) -> Option<PromptTokens> {
-        let mean = |sum: u64| (sum + self.calls / 2).checked_div(self.calls);
-        Some(PromptTokens { all: mean(self.all)?, ours: mean(self.ours)? })
-    }
+/// The average of system prompt and tools over calls, given as all of them and ours. A replay uses
+/// one figure for all calls; with the average, they cost the same in total as the originals.
+fn mean(prompts: &[(u64, u64)]) -> Option<PromptTokens> {
+    let calls = prompts.len() as u64;
+    let mean = |sum: u64| (sum + calls / 2).checked_div(calls);
+    let all = mean(prompts.iter().map(|(all, _)| all).sum())?;
+    Some(PromptTokens { all, ours: mean(prompts.iter().map(|(_, ours)| ours).sum())? })
 }

@@ -47,6 +47,23 @@ impl<'a> StoredTexts<'a> {
         }
         Ok(words)
     }
+
+    /// What a version of an object holds; for one that something was removed from, what is left, or
+    /// `nothing`.
+    fn kept(
+        &self,
+        object: &ObjectId,
+        found: &Version,
+        kept: Option<String>,
+        nothing: &str,
+    ) -> Result<String> {
+        let Some(redaction) = &found.redacted else {
+            return kept.ok_or_else(|| no_text(object, &found.content_hash));
+        };
+        let (object, reason) = (object.clone(), redaction.reason.into());
+        self.gap.replace(Some(Gap { object, reason, is_empty: kept.is_none() }));
+        Ok(kept.unwrap_or_else(|| nothing.to_owned()))
+    }
 }
 
 impl Texts for StoredTexts<'_> {
@@ -56,12 +73,7 @@ impl Texts for StoredTexts<'_> {
             return Ok(self.words(&found)?.text.into());
         }
         let text = self.store.content(&found)?;
-        let Some(redaction) = found.redacted else {
-            return text.map(Arc::from).ok_or_else(|| no_text(object, version));
-        };
-        let (object, reason) = (object.clone(), redaction.reason.into());
-        self.gap.replace(Some(Gap { object, reason, is_empty: text.is_none() }));
-        Ok(text.unwrap_or_default().into())
+        self.kept(object, &found, text, "").map(Arc::from)
     }
 
     fn image(&self, object: &ObjectId, version: &Hash, number: usize) -> Result<String> {
@@ -71,12 +83,6 @@ impl Texts for StoredTexts<'_> {
             return image.ok_or_else(|| no_text(object, version));
         }
         let image = self.store.additional(&found, &image_name(number))?;
-        let Some(redaction) = found.redacted else {
-            return image.ok_or_else(|| no_text(object, version));
-        };
-        let (object, reason) = (object.clone(), redaction.reason.into());
-        let is_empty = image.is_none();
-        self.gap.replace(Some(Gap { object, reason, is_empty }));
-        Ok(image.unwrap_or_else(|| "null".to_owned()))
+        self.kept(object, &found, image, "null")
     }
 }

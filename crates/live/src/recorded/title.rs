@@ -3,9 +3,10 @@
 
 use serde_json::Value;
 
+use crate::journal::chat_item;
 use base::error::Result;
 use base::object::{AsOf, ObjectId};
-use context::content::block_text;
+use context::tokens::Counter;
 use store::{Store, Version};
 
 /// Number of messages that are searched: the first is a person's, except for what a harness puts
@@ -30,17 +31,11 @@ pub(super) fn of(store: &Store, session: &Version) -> Result<Option<String>> {
 
 /// The words of a person's message on one line, cut if there are many.
 fn words_of(item: &str) -> Option<String> {
-    let item: Value = serde_json::from_str(item).ok()?;
-    let message = item.get("message")?;
-    if message.get("role")? != "user" {
+    let message = chat_item::read_unfilled(item, Counter::Characters).ok()?;
+    if message.key.role != "user" {
         return None;
     }
-    let text = match message.get("content")? {
-        Value::String(text) => text.clone(),
-        Value::Array(blocks) => blocks.iter().filter_map(block_text).collect::<Vec<_>>().join(" "),
-        _ => return None,
-    };
-    cut(text.split_whitespace())
+    cut(message.text().split_whitespace())
 }
 
 fn cut<'a>(words: impl Iterator<Item = &'a str>) -> Option<String> {
@@ -72,7 +67,7 @@ mod tests {
     fn a_title_is_whole_words_on_one_line() {
         let title = |content: Value| {
             words_of(
-                &serde_json::json!({ "message": { "role": "user", "content": content } })
+                &serde_json::json!({ "turn": 1, "step": 1, "message": { "role": "user", "content": content } })
                     .to_string(),
             )
         };
@@ -89,7 +84,10 @@ mod tests {
         for none in [Value::Null, "".into(), " \n".into(), serde_json::json!([])] {
             assert_eq!(title(none), None);
         }
-        assert_eq!(words_of(r#"{"message":{"role":"assistant","content":"x"}}"#), None);
+        assert_eq!(
+            words_of(r#"{"turn":1,"step":1,"message":{"role":"assistant","content":"x"}}"#),
+            None
+        );
         assert_eq!(words_of("[]"), None);
         assert_eq!(words_of("no JSON"), None);
     }

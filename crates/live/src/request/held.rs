@@ -194,11 +194,7 @@ impl LayOut<'_> {
     fn shown_name(&self, object: &ObjectId) -> Option<(String, String)> {
         let state = self.journal.state();
         let entry = state.index().get(object)?;
-        let name = match &entry.subject {
-            file @ Subject::File { .. } => state.shown_path(file.agent_path()).to_owned(),
-            Subject::Toolcall { tool, .. } => tool.clone(),
-            Subject::Segment { turns, .. } => forms::turns_phrase(*turns),
-        };
+        let name = forms::name_of(state, &entry.subject).into_owned();
         Some((entry.handle.to_string(), name))
     }
 }

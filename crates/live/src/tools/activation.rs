@@ -429,19 +429,15 @@ impl LiveSession {
         let path = self.state().shown_path(file.agent_path()).to_owned();
         let (latest, lines) = (latest.clone(), *lines);
         let mut name = quote::name(&path).into_owned();
-        let mut wanted = latest.clone();
-        if version != VersionSelector::Latest {
-            wanted = self.version_named(object, version)?;
-            if wanted != latest {
-                name.push_str(&forms::earlier_version(version));
-            }
-        } else if lines.is_none() {
+        let mut wanted = self.version_named(object, version, &latest, &mut name)?;
+        let is_latest = version == VersionSelector::Latest;
+        if is_latest && lines.is_none() {
             match self.last_text_of(object, handle, location.as_ref(), obstacle)? {
                 Ok(last) => wanted = last,
                 Err(why) => return Ok(Err(forms::textless_line(handle, &path, &why))),
             }
             name.push_str(forms::LAST_VERSION);
-        } else if let Some(obstacle) = obstacle {
+        } else if let Some(obstacle) = obstacle.filter(|_| is_latest) {
             name = format!("{name} (as last seen; now {})", quote::line(&obstacle));
         }
         let mut default = None;
@@ -481,7 +477,7 @@ impl LiveSession {
         }
     }
 
-    /// The version of an object that a name selects.
+    /// The version of an object that a name selects; `name` says so if it is not the latest.
     ///
     /// # Errors
     /// `UNKNOWN_NAME` with the latest and the earliest version if there is no such one.
@@ -489,10 +485,20 @@ impl LiveSession {
         &self,
         object: &ObjectId,
         version: VersionSelector,
+        latest: &Hash,
+        name: &mut String,
     ) -> Result<Hash> {
+        if version == VersionSelector::Latest {
+            return Ok(latest.clone());
+        }
         let store = &self.journal.store;
         match store.select(object, version) {
-            Ok(found) => Ok(found.content_hash),
+            Ok(found) => {
+                if found.content_hash != *latest {
+                    name.push_str(&forms::earlier_version(version));
+                }
+                Ok(found.content_hash)
+            }
             Err(Error::NotFound { .. }) => {
                 let label = self.label(object);
                 let earlier = u32::try_from(store.lineage(object)?.len().saturating_sub(1))

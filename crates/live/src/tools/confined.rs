@@ -2,8 +2,9 @@
 //! files only if the model saw text of them. Everything else in the store is somebody else's, and a
 //! file that was merely named is the host's to show.
 
+use super::names::unknown;
 use crate::LiveSession;
-use base::error::{Error, Result};
+use base::error::Result;
 use base::object::{Hash, Name, ObjectId, VersionSelector};
 use session::Subject;
 
@@ -12,27 +13,22 @@ impl LiveSession {
     /// ignored, because they may come from any session.
     ///
     /// # Errors
-    /// As [`Self::find`].
+    /// As [`Self::find_object`].
     pub(crate) fn find_met(&self, name: &Name) -> Result<ObjectId> {
         let state = self.state();
         let index = state.index();
-        let exact = || {
-            let id = ObjectId::new(&*name.text);
-            index.get(&id).map(|_| id)
-        };
+        let exact = ObjectId::new(&*name.text);
+        let is_known = |id: &ObjectId| index.get(id).is_some();
+        let current = |id: ObjectId| state.files().current(&id).clone();
         let found = match name.handle() {
             Some(handle) => index.by_handle(handle).map(|entry| entry.id.clone()),
-            None => {
-                match exact().or(self.file_at(name)?.map(|id| state.files().current(&id).clone())) {
-                    Some(id) if index.get(&id).is_some() => Some(id),
-                    _ => match self.by_prefix(name)? {
-                        None => self.turns_named(name),
-                        found => found,
-                    },
-                }
-            }
+            None if is_known(&exact) => Some(exact),
+            None => match self.file_at(name)?.map(current).filter(is_known) {
+                None => self.by_prefix(name)?.or_else(|| self.turns_named(name)),
+                file => file,
+            },
         };
-        let object = found.filter(|id| self.is_met(id)).ok_or_else(|| unmet(name))?;
+        let object = found.filter(|id| self.is_met(id)).ok_or_else(|| unknown(name))?;
         if name.version != VersionSelector::Latest {
             self.require_met(&object, name)?;
         }
@@ -61,10 +57,6 @@ impl LiveSession {
     fn require_met(&self, object: &ObjectId, name: &Name) -> Result<()> {
         let version = self.journal.store.select(object, name.version)?;
         let is_met = self.versions_met(object).contains(&version.content_hash);
-        if is_met { Ok(()) } else { Err(unmet(name)) }
+        if is_met { Ok(()) } else { Err(unknown(name)) }
     }
-}
-
-fn unmet(name: &Name) -> Error {
-    Error::unknown_name(&*name.text)
 }

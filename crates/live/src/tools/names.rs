@@ -94,16 +94,12 @@ impl LiveSession {
     }
 
     fn refuse_infrastructure(&self, id: &ObjectId) -> Result<()> {
-        if self.journal.owns(id) {
-            return match self.journal.store.get(id, AsOf::Latest)? {
-                Some(version) => version.envelope.require_content_object(),
-                None => Ok(()),
-            };
-        }
-        Ok(())
+        let is_own = self.journal.owns(id);
+        let version = if is_own { self.journal.store.get(id, AsOf::Latest)? } else { None };
+        version.map_or(Ok(()), |version| version.envelope.require_content_object())
     }
 }
 
-fn unknown(name: &Name) -> Error {
+pub(super) fn unknown(name: &Name) -> Error {
     Error::unknown_name(&*name.text)
 }

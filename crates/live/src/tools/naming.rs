@@ -5,7 +5,7 @@ use super::steps::names_run;
 use crate::LiveSession;
 use base::error::{Error, Result};
 use base::object::{Handle, HandleKind, ObjectId, Reading, quote};
-use session::{IndexEntry, Subject};
+use session::{IndexEntry, Session, Subject};
 
 /// Most names that are offered where one names nothing.
 const MAX_NEAR: usize = 3;
@@ -34,6 +34,12 @@ pub(super) fn answered<T>(
             Ok((answers, refused))
         }
     }
+}
+
+/// The newest handle of a kind.
+pub(super) fn newest(session: &Session, kind: HandleKind) -> Option<Handle> {
+    let mut handles = session.index().entries.iter().rev().map(|entry| entry.handle);
+    handles.find(|handle| handle.kind == kind)
 }
 
 impl LiveSession {
@@ -115,10 +121,11 @@ impl LiveSession {
 
     /// That nothing has a name, with the names nearest to it.
     pub(super) fn unknown(&self, text: &str) -> Error {
+        let newest = |kind| newest(self.state(), kind).map(|handle| handle.to_string());
         let readings = Reading::all(text);
         let handles = readings.iter().filter_map(|reading| reading.name.handle());
         let mut near: Vec<String> =
-            handles.take(1).filter_map(|handle| self.newest(handle.kind)).collect();
+            handles.take(1).filter_map(|handle| newest(handle.kind)).collect();
         let number = text.trim().parse::<u32>().ok();
         let numbered = KINDS.into_iter().filter_map(|kind| {
             let handle = Handle { kind, number: number? };
@@ -129,17 +136,10 @@ impl LiveSession {
             near.extend(self.paths_like(&readings));
         }
         if near.is_empty() {
-            near.extend(KINDS.into_iter().filter_map(|kind| self.newest(kind)));
+            near.extend(KINDS.into_iter().filter_map(newest));
         }
         near.truncate(MAX_NEAR);
         Error::UnknownName { name: text.to_owned(), near }
-    }
-
-    /// The newest handle of a kind.
-    fn newest(&self, kind: HandleKind) -> Option<String> {
-        let entries = self.state().index().entries.iter().rev();
-        let mut of_kind = entries.map(|entry| entry.handle).filter(|handle| handle.kind == kind);
-        of_kind.next().map(|handle| handle.to_string())
     }
 
     /// Files that the session met whose path ends as one of these names does.

@@ -23,7 +23,7 @@ impl LiveSession {
     pub(super) fn output_subject(
         &self,
         object: &ObjectId,
-        (tool, mut known): (&str, Hash),
+        (tool, known): (&str, Hash),
         version: VersionSelector,
         picks: bool,
     ) -> Result<Result<Shown, String>> {
@@ -36,13 +36,8 @@ impl LiveSession {
         }
         if version == VersionSelector::Latest {
             name.push_str(&self.fuller_version(object, &known)?);
-        } else {
-            let latest = known;
-            known = self.version_named(object, version)?;
-            if known != latest {
-                name.push_str(&forms::earlier_version(version));
-            }
         }
+        let known = self.version_named(object, version, &known, &mut name)?;
         let Some(text) = if_found(self.journal.text(object, &known))? else {
             return Ok(Err(format!("[{handle}] {name} · {}", self.no_output(object)?)));
         };

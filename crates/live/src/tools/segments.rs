@@ -42,18 +42,12 @@ impl LiveSession {
 
     /// The words of a segment.
     fn segment_subject(&mut self, segment: Segment, version: VersionSelector) -> Result<Shown> {
-        let Segment { object, version: mut known, handle, turns } = segment;
+        let Segment { object, version: known, handle, turns } = segment;
         if self.journal.is_forgotten(&object)? {
             return Err(Error::Forgotten { id: object });
         }
         let mut name = forms::turns_phrase(turns);
-        if version != VersionSelector::Latest {
-            let latest = known;
-            known = self.version_named(&object, version)?;
-            if known != latest {
-                name.push_str(&forms::earlier_version(version));
-            }
-        }
+        let known = self.version_named(&object, version, &known, &mut name)?;
         let words = self.journal.words_of(&object, &known)?.unwrap_or_default();
         let outline = Some(words.outline(handle, turns));
         let text = words.text.into();

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::naming::newest;
 use crate::LiveSession;
 use base::error::{Error, Result};
 use base::object::{Handle, HandleKind, Name, VersionSelector};
@@ -102,13 +103,7 @@ fn steps(session: &Session, run: Run) -> BTreeMap<u32, Vec<(Handle, &ResultFact)
 /// What is missing from the list of a run: calls of an abandoned branch or without a result, and
 /// numbers that no call has.
 fn unlisted(session: &Session, run: Run, listed: &[u32]) -> Option<String> {
-    let newest = session
-        .index()
-        .entries
-        .iter()
-        .rev()
-        .find(|entry| entry.handle.kind == HandleKind::Toolcall);
-    let newest = newest.map_or(0, |entry| entry.handle.number);
+    let newest = newest(session, HandleKind::Toolcall).map_or(0, |handle| handle.number);
     let left: Vec<u32> =
         (run.first..=run.last.min(newest)).filter(|number| !listed.contains(number)).collect();
     let mut words = Vec::new();
