@@ -59,13 +59,6 @@ pub enum TargetState {
     None,
 }
 
-impl TargetState {
-    /// The name in documents.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}
-
 /// A file that a link may lead to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Candidate {

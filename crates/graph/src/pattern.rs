@@ -1,7 +1,5 @@
 //! Patterns for the places of relations. Must not look at the relations themselves.
 
-use std::fmt;
-
 use base::error::{Error, Result};
 use store::RelationPlace;
 
@@ -37,12 +35,6 @@ impl PlacePattern {
             rest = after;
         }
         rest.is_empty() || rest.starts_with(['.', '[', '#'])
-    }
-}
-
-impl fmt::Display for PlacePattern {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
     }
 }
 

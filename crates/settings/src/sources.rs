@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::load::{Files, SettingSource};
 use base::error::Result;
-use config::{SETTINGS, SettingDoc, Settings};
+use config::{SETTINGS, SettingDoc};
 
 /// The environment variables that override settings.
 const VARIABLES: [(&str, &str); 5] = [
@@ -54,20 +54,13 @@ pub fn setting_values(
     let mut settings = files.settings(agent_dir)?.in_environment(variable)?;
     settings.store = variable("PALIMPSEST_STORE").or(settings.store);
     settings.filesystem_id = variable("PALIMPSEST_FILESYSTEM_ID").or(settings.filesystem_id);
-    let values = values_of(&settings);
+    let values = json!(settings);
     let with_value = |(doc, source): (&'static SettingDoc, SettingSource)| SettingValue {
         doc,
         value: values.get(doc.key).cloned().unwrap_or_default(),
         source,
     };
     Ok(SETTINGS.iter().zip(given).map(with_value).collect())
-}
-
-fn values_of(settings: &Settings) -> Map<String, Value> {
-    match json!(settings) {
-        Value::Object(values) => values,
-        _ => Map::new(),
-    }
 }
 
 #[cfg(test)]

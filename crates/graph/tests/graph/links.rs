@@ -80,7 +80,7 @@ fn shown(relations: &[Resolved]) -> Vec<String> {
         let named = target.path.clone().or(target.id.as_ref().map(ToString::to_string));
         let candidates = target.candidates.iter().map(|candidate| format!(" ({})", candidate.path));
         let named = named.map(|named| format!(" {named}")).unwrap_or_default();
-        format!("{place}: {}{named}{}", target.state.as_str(), candidates.collect::<String>())
+        format!("{place}: {}{named}{}", <&str>::from(target.state), candidates.collect::<String>())
     };
     relations.iter().map(show).collect()
 }
@@ -192,7 +192,7 @@ fn wikilinks_name_objects_as_models_and_people_do() {
         let (one, two) = (Some(first.tx_id), Some(second.tx_id));
         let said = Some(call.tx_id);
         assert_eq!(versions, [two, two, one, one, said, said, two, None, two]);
-        assert_eq!(links[7].target.state.as_str(), "unresolved");
+        assert_eq!(<&str>::from(links[7].target.state), "unresolved");
         let parts: Vec<_> =
             links.iter().map(|link| ContentPart::of(&link.relation.written)).collect();
         assert_eq!(parts[5], Some(ContentPart::Lines(vec![(1, 1)])));
@@ -254,7 +254,7 @@ fn a_handle_is_what_it_meant_to_the_session_that_wrote_it() {
         write("w2", "[[t1]] again");
         let open = Graph::open(store, AsOf::Latest, &exists).unwrap().with_sessions(&other);
         let target = open.links(&a.envelope.id).unwrap().remove(0).target;
-        assert_eq!((target.state.as_str(), target.candidates.len()), ("ambiguous", 2));
+        assert_eq!((<&str>::from(target.state), target.candidates.len()), ("ambiguous", 2));
     });
 }
 
@@ -375,7 +375,7 @@ fn nodes(expanded: &Expanded) -> Vec<String> {
         let id = node.id.as_ref().map(ToString::to_string).unwrap_or_default();
         let tx = node.tx_id.map(|tx| format!("@{tx}")).unwrap_or_default();
         let content = node.content.as_ref().map(|text| format!(": {text:?}")).unwrap_or_default();
-        format!("{} {id}{tx} {}{content}", node.depth, node.state.as_str())
+        format!("{} {id}{tx} {}{content}", node.depth, <&str>::from(node.state))
     };
     expanded.nodes.iter().map(show).collect()
 }
