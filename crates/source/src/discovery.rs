@@ -74,14 +74,12 @@ pub fn discovered_files(
         resolve_path(path.filter(|path| !path.is_empty()).unwrap_or("."), cwd).ok()
     };
     match naming {
-        Naming::Listing { path } => {
-            if let Some(base) = base(path) {
-                search.listing(&base, without_notice(output));
-            }
-        }
-        Naming::Search { path } => {
-            if let Some(base) = base(path) {
-                search.matches(&base, without_notice(output));
+        Naming::Listing { path } | Naming::Search { path } => {
+            let output = without_notice(output);
+            match (base(path), naming) {
+                (Some(base), Naming::Listing { .. }) => search.listing(&base, output),
+                (Some(base), _) => search.matches(&base, output),
+                (None, _) => {}
             }
         }
         Naming::Command { line } => {

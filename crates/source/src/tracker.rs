@@ -64,7 +64,7 @@ impl Tracker {
             && let Some(barrier) = Barrier::new()
             && folders.watch_own(barrier.folder())
         {
-            shared.set_barrier(barrier);
+            let _ = shared.barrier.set(barrier);
         }
         let runs = Arc::clone(&shared);
         let (end, ended) = channel::<()>();

@@ -120,7 +120,7 @@ mod tests {
 
         let tracker =
             Tracker::start(TrackerOptions::default(), |_| TrackerReply::default()).expect("starts");
-        let barrier = tracker.shared.barrier().expect("a barrier");
+        let barrier = tracker.shared.barrier.get().expect("a barrier");
         let folder = barrier.folder().to_owned();
         assert_eq!(owner(folder.file_name().expect("a name")), Some(std::process::id()));
         remove_leftovers();

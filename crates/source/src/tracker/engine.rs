@@ -29,7 +29,8 @@ pub(super) struct Shared {
     wake: Condvar,
     /// Wakes callers that wait for it.
     rest: Condvar,
-    barrier: OnceLock<Barrier>,
+    /// Set once, if its folder is watched.
+    pub barrier: OnceLock<Barrier>,
 }
 
 #[derive(Debug)]
@@ -58,17 +59,6 @@ impl Shared {
             rest: Condvar::new(),
             barrier: OnceLock::new(),
         }
-    }
-
-    /// Sets the barrier's folder, which must be watched.
-    pub(super) fn set_barrier(&self, barrier: Barrier) {
-        // This is set once.
-        let _ = self.barrier.set(barrier);
-    }
-
-    /// `None` where no folder is watched for that.
-    pub(super) fn barrier(&self) -> Option<&Barrier> {
-        self.barrier.get()
     }
 
     pub(super) fn now(&self) -> Duration {
@@ -106,7 +96,7 @@ impl Shared {
         let is_told = self.options.watching == Watching::Reported || self.pass_barrier(deadline);
         let below = self.change(|roster, now| {
             roster.check_untold(!is_told, now);
-            roster.next_number()
+            roster.next
         });
         self.wait(deadline, |state| state.roster.is_settled_below(below))
     }
@@ -115,7 +105,7 @@ impl Shared {
         lock(&self.state).is_closed = true;
         self.wake.notify_all();
         self.rest.notify_all();
-        if let Some(barrier) = self.barrier() {
+        if let Some(barrier) = self.barrier.get() {
             barrier.close();
         }
     }
@@ -127,7 +117,7 @@ impl Shared {
     /// Waits until the watcher reports a file made now. `false` if that is impossible or takes too
     /// long.
     fn pass_barrier(&self, deadline: Duration) -> bool {
-        let Some(barrier) = self.barrier() else { return false };
+        let Some(barrier) = self.barrier.get() else { return false };
         barrier.pass(|number| self.wait(deadline, |state| state.barrier >= number))
     }
 
@@ -150,7 +140,7 @@ impl Shared {
         else {
             return None;
         };
-        self.barrier()?.number(path)
+        self.barrier.get()?.number(path)
     }
 
     fn wake_for(&self, state: &State) {
@@ -188,7 +178,7 @@ pub(super) fn run(
     mut on_event: impl FnMut(Vec<TrackerEvent>) -> TrackerReply,
 ) {
     let _bounded = looks::bounded(LOOK);
-    if shared.barrier().is_some() {
+    if shared.barrier.get().is_some() {
         barrier::remove_leftovers();
     }
     while let Some(round) = shared.next_round() {
@@ -295,7 +285,7 @@ impl Near {
         }
         self.beside(&task.path, was).or_else(|| {
             let arrivals = self.arrivals.get_or_insert_with(|| {
-                let paths = shared.change(|roster, _| roster.arrivals());
+                let paths = shared.change(|roster, _| roster.moves.arrivals());
                 let seen = paths.into_iter().filter_map(|path| match look(&path, false, None) {
                     Look::File(seen) => Some((seen.stamp.inode, (path, seen))),
                     _ => None,

@@ -42,7 +42,7 @@ impl Seen {
 /// What distinguishes a folder from another one that took its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FolderIdentity {
-    device: u64,
+    pub(super) device: u64,
     inode: u64,
     born: Option<SystemTime>,
 }
@@ -87,7 +87,7 @@ fn absent(path: &Path, device: Option<u64>) -> Look {
 }
 
 fn nearest_device(path: &Path) -> Option<u64> {
-    path.ancestors().skip(1).find_map(|ancestor| identity(ancestor).map(FolderIdentity::device))
+    path.ancestors().skip(1).find_map(|ancestor| Some(identity(ancestor)?.device))
 }
 
 /// The folder at a path; `None` if there is none or the system refuses.
@@ -95,12 +95,6 @@ pub(super) fn identity(folder: &Path) -> Option<FolderIdentity> {
     let metadata = looks::metadata(folder).ok().filter(Metadata::is_dir)?;
     let (device, inode) = (device(&metadata).unwrap_or_default(), inode(&metadata));
     Some(FolderIdentity { device, inode, born: metadata.created().ok() })
-}
-
-impl FolderIdentity {
-    pub(super) fn device(self) -> u64 {
-        self.device
-    }
 }
 
 #[cfg(test)]
@@ -135,7 +129,7 @@ mod tests {
     #[test]
     fn what_is_gone_is_told_from_what_is_not_mounted() {
         let (_folder, root) = folder();
-        let device = identity(&root).unwrap().device();
+        let device = identity(&root).unwrap().device;
         let gone = root.join("sub/gone");
         assert_eq!(look(&gone, false, Some(device)), Look::Missing);
         assert_eq!(look(&gone, false, None), Look::Missing);

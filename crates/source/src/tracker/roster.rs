@@ -29,9 +29,9 @@ pub(super) struct Roster {
     above: HashMap<PathBuf, usize>,
     doubts: HashMap<PathBuf, Doubt>,
     folder_doubts: HashMap<PathBuf, FolderDoubt>,
-    moves: Moves,
+    pub(super) moves: Moves,
     /// Number of the next doubt.
-    next: u64,
+    pub(super) next: u64,
     /// The lowest doubt number of the current round; for a round of new names alone, the next
     /// number when it began.
     in_hand: Option<u64>,
@@ -199,11 +199,6 @@ impl Roster {
         self.doubt_files(now, |folder| all || matches!(folder.watch, FolderState::Polled(_)));
     }
 
-    /// The number of the next doubt.
-    pub(super) fn next_number(&self) -> u64 {
-        self.next
-    }
-
     /// Whether every doubt with a lower number is resolved.
     pub(super) fn is_settled_below(&self, number: u64) -> bool {
         let files = self.doubts.values().map(|doubt| doubt.number);
@@ -256,7 +251,10 @@ impl Roster {
     ) -> Option<PollReason> {
         let folder = self.folders.get_mut(path)?;
         let before = std::mem::replace(&mut folder.watch, found.0);
-        let news = if before == folder.watch { None } else { folder.watch.poll_reason() };
+        let news = match &folder.watch {
+            FolderState::Polled(reason) if before != folder.watch => Some(reason.clone()),
+            _ => None,
+        };
         // The identity of a folder that is gone shows later whether its filesystem is gone too.
         folder.identity = found.1.or(folder.identity);
         let names: Vec<OsString> = folder.files.keys().cloned().collect();
@@ -316,11 +314,6 @@ impl Roster {
         let like = self.moves.like(size);
         (!like.is_empty() && !self.is_tracked(&path))
             .then_some(TrackerEvent::Appeared { path, like })
-    }
-
-    /// The paths that appeared in this burst.
-    pub(super) fn arrivals(&self) -> Vec<PathBuf> {
-        self.moves.arrivals()
     }
 
     /// Ends a round and adds the remaining events.
@@ -424,7 +417,7 @@ impl Roster {
             _ => None,
         };
         let destination = self.moves.destination(&path);
-        let device = folder.identity.map(FolderIdentity::device);
+        let device = folder.identity.map(|identity| identity.device);
         Some(Task { path, opens, device, was, destination, doubt })
     }
 

@@ -55,15 +55,6 @@ pub(super) enum FolderState {
     Absent,
 }
 
-impl FolderState {
-    pub(super) fn poll_reason(&self) -> Option<PollReason> {
-        match self {
-            Self::Polled(reason) => Some(reason.clone()),
-            _ => None,
-        }
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Unknown,
