@@ -31,7 +31,7 @@ use self::documents::Ids;
 pub(super) use self::documents::{Before, session_key};
 pub(super) use self::events::read_events;
 pub(super) use self::family::{Written, stem, written, written_at_most};
-use self::looks::Looks;
+use self::looks::{Looks, written_at};
 use self::pool_lines::PoolLines;
 pub(super) use self::recording::Recording;
 pub(super) use self::segments::Segment;
@@ -46,7 +46,7 @@ use base::error::{Error, Result};
 use base::object::{AsOf, Envelope, Hash, Nickname, ObjectId, ObjectType, Payload, TxId};
 use context::host::HostMessage;
 use session::{Event, Session};
-use store::{Expected, Outcome, Store};
+use store::{Expected, Store};
 
 /// The journal of a session; see the module.
 #[derive(Debug)]
@@ -295,7 +295,7 @@ impl Journal {
     /// Bytes of text that wait to be stored.
     pub(super) fn staged_text_bytes(&self) -> usize {
         let text = |payload: &Payload| payload.content.as_ref().map_or(0, String::len);
-        self.staged.objects.iter().map(|staged| text(&staged.payload)).sum()
+        self.staged.objects.all.iter().map(|staged| text(&staged.payload)).sum()
     }
 
     /// All events, stored and staged.
@@ -338,7 +338,7 @@ impl Journal {
         });
         let events = events.collect::<Result<Vec<String>>>()?;
         let written = events.len() as u64;
-        let (mut transaction, puts) = self.put_objects(staged.objects)?;
+        let (mut transaction, puts) = self.put_objects(staged.objects.all)?;
         for (nickname, id) in staged.nicknames {
             transaction.name(nickname.clone(), None).name(nickname, Some(id));
         }
@@ -354,15 +354,11 @@ impl Journal {
         transaction.splice(envelope, payload, keep, events, latest)?;
         let receipt = transaction.commit()?;
         self.stored.events += written;
-        let latest = |outcome: &Outcome| match outcome {
-            Outcome::Written => receipt.tx_id,
-            Outcome::Unchanged(tx_id) => *tx_id,
-        };
-        let mut outcomes = receipt.outcomes.iter().rev();
-        self.stored.session = outcomes.next().map(latest);
+        let mut latest = written_at(&receipt).rev();
+        self.stored.session = latest.next();
         self.stored.start = None;
         if changes_chat {
-            self.stored.chat = outcomes.next().map(latest);
+            self.stored.chat = latest.next();
         }
         self.wrote(puts, &receipt);
         self.texts.trim();

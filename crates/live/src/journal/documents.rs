@@ -140,13 +140,10 @@ impl Journal {
             self.ids = self.first_free(from.others())?;
             return Ok(());
         };
-        let stored = std::mem::take(&mut self.stored);
-        let result = from
-            .others()
-            .find_map(|ids| self.part_as(ids, (&from, AsOf::Tx(at)), cwd, aside).transpose())
-            .unwrap_or_else(|| Err(Error::internal("no number is free")));
+        let before = Before(from.clone(), std::mem::take(&mut self.stored));
+        let result = self.split_off(&from, AsOf::Tx(at), cwd, aside);
         if result.is_err() {
-            (self.ids, self.stored, self.is_in_doubt) = (from, stored, true);
+            self.give_back(before);
         }
         result
     }
@@ -195,7 +192,7 @@ impl Journal {
         }
     }
 
-    /// Restores the session to its state before [`Self::take_over`].
+    /// Restores the session to its state before [`Self::part`] or [`Self::take_over`].
     pub(crate) fn give_back(&mut self, before: Before) {
         (self.ids, self.stored) = (before.0, before.1);
         self.is_in_doubt = true;
@@ -211,22 +208,15 @@ impl Journal {
         Err(Error::internal("no number is free"))
     }
 
-    /// Splits off under these IDs; does nothing if another session has them.
-    fn part_as(
-        &mut self,
-        ids: Ids,
-        from: (&Ids, AsOf),
-        cwd: &Path,
-        aside: &[Event],
-    ) -> Result<Option<()>> {
-        if self.store.get(&ids.session, AsOf::Latest)?.is_some() {
-            return Ok(None);
-        }
-        self.ids = ids;
-        match self.start(Some((from.0.clone(), from.1)), cwd, aside) {
-            Ok(()) => Ok(Some(())),
-            Err(Error::Conflict { id, .. }) if self.ids.contain(&id) => Ok(None),
-            Err(error) => Err(error),
+    /// Splits off under the first number that is free, and stays so until the commit.
+    fn split_off(&mut self, from: &Ids, at: AsOf, cwd: &Path, aside: &[Event]) -> Result<()> {
+        let mut others = from.others();
+        loop {
+            self.ids = self.first_free(others.by_ref())?;
+            match self.start(Some((from.clone(), at)), cwd, aside) {
+                Err(Error::Conflict { id, .. }) if self.ids.contain(&id) => {}
+                result => return result,
+            }
         }
     }
 

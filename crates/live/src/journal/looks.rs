@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::Journal;
 use super::ahead::ReadAhead;
-use super::staged::{StagedObject, StagedObjects};
+use super::staged::StagedObject;
 use base::error::{Error, Result};
 use base::object::{AsOf, Envelope, Hash, ObjectId, Payload, TxId};
 use store::{Expected, Outcome, Receipt, Transaction, Version};
@@ -75,7 +75,10 @@ impl Journal {
 
     /// Puts objects into a transaction. Where an object got several versions since the last commit,
     /// the earlier ones are committed first: a transaction holds one version of an object.
-    pub(super) fn put_objects(&self, objects: StagedObjects) -> Result<(Transaction<'_>, Puts)> {
+    pub(super) fn put_objects(
+        &self,
+        objects: Vec<StagedObject>,
+    ) -> Result<(Transaction<'_>, Puts)> {
         let mut transaction = self.store.begin();
         let mut puts = Puts::default();
         for StagedObject { envelope, payload, version, expected } in objects {
@@ -104,11 +107,15 @@ impl Journal {
 impl Puts {
     /// Takes the receipt of a transaction whose first operations are the puts held.
     fn committed(&mut self, receipt: &Receipt) {
-        let outcomes = receipt.outcomes.iter().map(|outcome| match outcome {
-            Outcome::Written => receipt.tx_id,
-            Outcome::Unchanged(tx_id) => *tx_id,
-        });
-        self.written.extend(self.held.drain(..).zip(outcomes));
+        self.written.extend(self.held.drain(..).zip(written_at(receipt)));
         self.ids.clear();
     }
+}
+
+/// The transactions of the versions that a commit left as the latest, in the order of its operations.
+pub(super) fn written_at(receipt: &Receipt) -> impl DoubleEndedIterator<Item = TxId> {
+    receipt.outcomes.iter().map(|outcome| match outcome {
+        Outcome::Written => receipt.tx_id,
+        Outcome::Unchanged(tx_id) => *tx_id,
+    })
 }

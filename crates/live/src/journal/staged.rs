@@ -9,7 +9,7 @@ use store::Expected;
 /// The versions, in the order in which they were staged.
 #[derive(Debug, Default)]
 pub(super) struct StagedObjects {
-    all: Vec<StagedObject>,
+    pub(super) all: Vec<StagedObject>,
     places: HashMap<ObjectId, Vec<usize>>,
 }
 
@@ -29,11 +29,6 @@ impl StagedObjects {
         self.all.push(object);
     }
 
-    /// All of them.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &StagedObject> {
-        self.all.iter()
-    }
-
     /// Those of an object, the newest first.
     pub(super) fn of(&self, id: &ObjectId) -> impl Iterator<Item = &StagedObject> {
         let places = self.places.get(id).map(Vec::as_slice).unwrap_or_default();
@@ -43,15 +38,6 @@ impl StagedObjects {
     /// The newest of an object with this `content_hash`.
     pub(super) fn version(&self, id: &ObjectId, hash: &Hash) -> Option<&StagedObject> {
         self.of(id).find(|one| one.version == *hash)
-    }
-}
-
-impl IntoIterator for StagedObjects {
-    type Item = StagedObject;
-    type IntoIter = std::vec::IntoIter<StagedObject>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.all.into_iter()
     }
 }
 
@@ -77,6 +63,6 @@ mod tests {
         assert_eq!(of(&ObjectId::new("c")), []);
         let has = |id, content| staged.version(id, &hash(content)).is_some();
         assert_eq!([has(&a, "3"), has(&a, "2"), has(&b, "2")], [true, false, true]);
-        assert_eq!(staged.into_iter().count(), 4);
+        assert_eq!(staged.all.len(), 4);
     }
 }

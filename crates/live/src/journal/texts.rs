@@ -16,33 +16,14 @@ const MAX_BYTES: usize = 64 << 20;
 
 /// Texts by object and `content_hash`.
 #[derive(Debug, Default)]
-pub(super) struct TextCache(RefCell<Cached>);
-
-#[derive(Debug, Default)]
-struct Cached {
-    bytes: usize,
-    texts: HashMap<(ObjectId, Hash), Arc<str>>,
-}
+pub(super) struct TextCache(RefCell<HashMap<(ObjectId, Hash), Arc<str>>>);
 
 impl TextCache {
-    fn get(&self, object: &ObjectId, version: &Hash) -> Option<Arc<str>> {
-        let key = (object.clone(), version.clone());
-        self.0.borrow().texts.get(&key).map(Arc::clone)
-    }
-
-    fn insert(&self, object: &ObjectId, version: &Hash, text: Arc<str>) {
-        let mut cached = self.0.borrow_mut();
-        let bytes = text.len();
-        if cached.texts.insert((object.clone(), version.clone()), text).is_none() {
-            cached.bytes += bytes;
-        }
-    }
-
     /// Empties the cache if it is too large.
     pub(super) fn trim(&self) {
-        let mut cached = self.0.borrow_mut();
-        if cached.bytes > MAX_BYTES {
-            *cached = Cached::default();
+        let mut texts = self.0.borrow_mut();
+        if texts.values().map(|text| text.len()).sum::<usize>() > MAX_BYTES {
+            texts.clear();
         }
     }
 }
@@ -59,7 +40,7 @@ impl Journal {
 
     /// Caches the text of a version; a staged one exists nowhere else.
     pub(crate) fn remember_text(&self, object: &ObjectId, version: &Hash, text: Arc<str>) {
-        self.texts.insert(object, version, text);
+        self.texts.0.borrow_mut().insert((object.clone(), version.clone()), text);
     }
 }
 
@@ -68,8 +49,8 @@ impl Texts for Journal {
         if let Some(words) = self.words_of(object, version)? {
             return Ok(words.text.into());
         }
-        if let Some(text) = self.texts.get(object, version) {
-            return Ok(text);
+        if let Some(text) = self.texts.0.borrow().get(&(object.clone(), version.clone())) {
+            return Ok(Arc::clone(text));
         }
         let text = match self.owned_version(object, version) {
             Ok(found) => match self.store.content(&found)? {
