@@ -221,7 +221,7 @@ impl LiveSession {
             let Some(at) = state.chat().window.get(index).copied() else { continue };
             let Some(known) = state.chat().get(at) else { continue };
             if known.is_volatile() && state.folds().hide(at) {
-                self.request.keep_volatile(at, message);
+                self.request.volatile.insert(at, message.clone());
             }
             if known.digest == *message.digest() || known.is_volatile() {
                 continue;

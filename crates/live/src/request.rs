@@ -41,7 +41,7 @@ pub(super) struct Request {
     /// same position of the chat.
     recorded_marks: Vec<Option<Hash>>,
     /// The present text of folded messages that change on every call: nothing else holds it.
-    volatile: HashMap<u64, HostMessage>,
+    pub(super) volatile: HashMap<u64, HostMessage>,
     payloads: Payloads,
     failed: FailedCalls,
     losses: Losses,
@@ -134,11 +134,6 @@ impl Request {
             }
             _ => self.kept_message(journal, index).map(Cow::Owned),
         }
-    }
-
-    /// Keeps the text of a folded message that changes on every call.
-    pub(super) fn keep_volatile(&mut self, at: u64, message: &HostMessage) {
-        self.volatile.insert(at, message.clone());
     }
 
     /// Applies the edits that lead to the next request; returns them in their recorded form.

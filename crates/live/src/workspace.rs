@@ -31,7 +31,7 @@ pub(crate) use self::disk::is_temporary;
 use self::met::Met;
 use self::moves::Stood;
 pub(super) use self::notes::{Announced, Detail, NoteBudget, describe_change, is_known};
-use self::reconcile::Due;
+pub(super) use self::reconcile::Due;
 pub use self::reconcile::Reconciled;
 use self::seen_files::Pending;
 pub(super) use self::shell_reads::ShellRead;

@@ -195,17 +195,12 @@ impl Call<'_> {
         let digest = match &known.message.withheld {
             _ if withheld.is_none() => return Ok(Rendered::whole(raw)),
             Some(withheld) => Some(withheld.digest.clone()),
-            None => self.digest_of(at),
+            None => self.state.chat().get(at).map(|known| known.digest.clone()),
         };
         if digest == Some(Hash::of(&raw)) {
             return Ok(Rendered::whole(raw));
         }
         Ok(Rendered { message: raw, withheld, digest })
-    }
-
-    /// SHA-256 of a message of the chat as it came, from the event that took it in.
-    fn digest_of(&self, at: u64) -> Option<Hash> {
-        Some(self.state.chat().get(at)?.digest.clone())
     }
 }
 

@@ -56,14 +56,15 @@ pub struct CallPoint {
 /// Errors of the store; `NOT_FOUND` if there is no such session.
 pub fn timeline(store: &Store, session: &ObjectId) -> Result<Timeline> {
     let recording = Recording::of(store, session, &"as a session")?;
-    let mut walk = Walk::new(store);
+    let counting = Counting::new(store, &CountedTexts::default());
+    let mut walk = Walk::default();
     for event in &recording.events {
         let faults = walk.state.faults();
         let marks = marks_of(event, walk.state.calls(), walk.model(), &faults);
         walk.marks.extend(marks);
         walk.state.apply(event);
         match event {
-            Event::Called(record) => walk.called(record)?,
+            Event::Called(record) => walk.called(record, &counting)?,
             Event::Edited { at, .. } => walk.stale.push(*at..at.saturating_add(1)),
             Event::Rewritten { chat_len, .. } => walk.stale.push(*chat_len..u64::MAX),
             Event::FailedOpen { calls } => {
@@ -81,8 +82,8 @@ pub fn timeline(store: &Store, session: &ObjectId) -> Result<Timeline> {
 }
 
 /// The state of the pass so far.
-struct Walk<'a> {
-    counting: Counting<'a>,
+#[derive(Default)]
+struct Walk {
     state: Session,
     /// The newest request.
     slots: Vec<Counted>,
@@ -96,34 +97,20 @@ struct Walk<'a> {
     marks: Vec<Mark>,
 }
 
-impl<'a> Walk<'a> {
-    fn new(store: &'a Store) -> Self {
-        Self {
-            counting: Counting::new(store, &CountedTexts::default()),
-            state: Session::default(),
-            slots: Vec::new(),
-            kinds: TimelineKinds::default(),
-            prompt: 0,
-            showing: HashMap::new(),
-            stale: Vec::new(),
-            calls: Vec::new(),
-            marks: Vec::new(),
-        }
-    }
-
+impl Walk {
     /// The model of the newest call that has a record.
     fn model(&self) -> Option<&str> {
         let record = self.calls.iter().rev().find_map(|call| call.record.as_ref());
         record?.model.as_deref()
     }
 
-    fn called(&mut self, record: &CallRecord) -> Result<()> {
+    fn called(&mut self, record: &CallRecord, counting: &Counting<'_>) -> Result<()> {
         let mut touched = Vec::new();
         for edit in &record.edits {
-            self.edit(edit, &mut touched)?;
+            self.edit(edit, counting, &mut touched)?;
         }
         for edit in self.replaced() {
-            self.edit(&edit, &mut touched)?;
+            self.edit(&edit, counting, &mut touched)?;
         }
         for object in touched {
             if let Some(showing) = self.showing.get_mut(&object) {
@@ -154,12 +141,17 @@ impl<'a> Walk<'a> {
         places.filter_map(edit).collect()
     }
 
-    fn edit(&mut self, edit: &SlotEdit, touched: &mut Vec<ObjectId>) -> Result<()> {
+    fn edit(
+        &mut self,
+        edit: &SlotEdit,
+        counting: &Counting<'_>,
+        touched: &mut Vec<ObjectId>,
+    ) -> Result<()> {
         let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
         let at = place(edit.at).min(self.slots.len());
         let end = at.saturating_add(place(edit.remove)).min(self.slots.len());
         let pool = self.slots.first().map(|slot| slot.pool.clone()).unwrap_or_default();
-        let insert = edit.insert.iter().map(|slot| self.counting.count(slot, &self.state, &pool));
+        let insert = edit.insert.iter().map(|slot| counting.count(slot, &self.state, &pool));
         let insert: Vec<Counted> = insert.collect::<Result<_>>()?;
         for slot in &insert {
             self.kinds.add(&slot.kinds);

@@ -1,11 +1,10 @@
 //! The title of a session: the first words that a person wrote. Must not decide what is shown to a
 //! model.
 
-use serde_json::Value;
-
 use crate::journal::chat_item;
 use base::error::Result;
-use base::object::{AsOf, ObjectId};
+use base::object::item::partner;
+use base::object::{AsOf, ObjectType};
 use context::tokens::Counter;
 use store::{Store, Version};
 
@@ -19,10 +18,7 @@ const LONGEST: usize = 60;
 /// The title of the session with this document; `None` if its chat holds no such text, or no longer
 /// does.
 pub(super) fn of(store: &Store, session: &Version) -> Result<Option<String>> {
-    let Some(chat) = session.fields.get("chat_ref").and_then(Value::as_str) else {
-        return Ok(None);
-    };
-    let chat = ObjectId::new(chat);
+    let Some(chat) = partner(ObjectType::Session, &session.fields) else { return Ok(None) };
     let Some(version) = store.get(&chat, AsOf::Latest)? else { return Ok(None) };
     let first = 0..version.item_count.min(LOOKED_AT);
     let items = store.items(&chat, AsOf::Tx(version.tx_id), first)?;
@@ -61,6 +57,8 @@ fn cut<'a>(words: impl Iterator<Item = &'a str>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     #[test]

@@ -262,9 +262,7 @@ impl LayOut<'_> {
                 preview::PreviewedOutput { text, tokens, kind, said, lines, standing: &[] };
             let treatment = fit::shortened(&output, self.options.counter, tokens);
             self.journal.record(Event::Treated { at, treatment });
-            let slot = self.slot(index)?;
-            shown[index] = tokens_of(&slot);
-            slots.insert(index, slot);
+            self.show_anew([index], slots, shown)?;
         }
         Ok(())
     }
@@ -399,8 +397,7 @@ impl LayOut<'_> {
             return Ok(vec![slot.clone()]);
         }
         let content = log_layout::render(state, at, message, self.journal)?;
-        let slot = self.slot_with(index, message, content);
-        Ok(self.notes_ahead(index, message).into_iter().chain([slot]).collect())
+        Ok(self.slots_with(index, message, content))
     }
 
     /// The slot of the message at an index of the window with the content that was sent.
@@ -410,25 +407,26 @@ impl LayOut<'_> {
         if self.journal.state().folds().hide(at) || message.withheld.is_some() {
             return self.slot(index);
         }
-        let slot = self.slot_with(index, &message, Some(content.to_owned()));
-        Ok(self.notes_ahead(index, &message).into_iter().chain([slot]).collect())
+        Ok(self.slots_with(index, &message, Some(content.to_owned())))
     }
 
-    /// The notes of a message that the host sends itself, as a message of ours.
-    fn notes_ahead(&self, index: usize, message: &HostMessage) -> Option<Slot> {
+    /// The slot of a message with this content and the lines of folded steps that it carries; before
+    /// it, as a message of ours, the notes of one that the host sends itself.
+    fn slots_with(
+        &self,
+        index: usize,
+        message: &HostMessage,
+        content: Option<String>,
+    ) -> Vec<Slot> {
         let state = self.journal.state();
         let at = state.chat().window[index];
-        let notes = Some(state.notes(at)).filter(|notes| !notes.is_empty() && state.is_kept(at))?;
-        Some(Slot::ahead_of(index, message, notes))
-    }
-
-    /// A slot with this content, and the lines of folded steps where the message carries any.
-    fn slot_with(&self, index: usize, message: &HostMessage, content: Option<String>) -> Slot {
-        let at = self.journal.state().chat().window[index];
-        match log_layout::fold_lines(self.journal.state(), at) {
+        let notes = Some(state.notes(at)).filter(|notes| !notes.is_empty() && state.is_kept(at));
+        let ahead = notes.map(|notes| Slot::ahead_of(index, message, notes));
+        let slot = match log_layout::fold_lines(state, at) {
             Some(lines) => Slot::of_carrier(index, at, message, content, lines),
             None => Slot::of_host(index, at, message, content),
-        }
+        };
+        ahead.into_iter().chain([slot]).collect()
     }
 
     /// The slot in `pools` of the message at an index of the window. An unchanged message stays as

@@ -41,7 +41,7 @@ impl LiveSession {
         let list = ListTail { skip: 0, messages: &messages, kept_from };
         match asked.reason {
             Reason::Manual => {
-                self.take_in(&list)?;
+                self.stored(|live| live.take_unseen(&list))?;
                 Ok(CompactionAnswer::Host)
             }
             // The host judges by its own list, and the next call may go out with that too.
@@ -77,11 +77,6 @@ impl LiveSession {
         self.journal.doubt();
         self.start_anew(Self::reload, &reports)?;
         tokens
-    }
-
-    /// Stores the new messages of a list that no call will have.
-    fn take_in(&mut self, list: &ListTail<'_>) -> Result<()> {
-        self.stored(|live| live.take_unseen(list))
     }
 
     pub(super) fn take_unseen(&mut self, list: &ListTail<'_>) -> Result<()> {

@@ -4,6 +4,7 @@
 use super::LiveSession;
 use crate::Notice;
 use crate::journal::Activity;
+use crate::workspace::Due;
 use base::error::{Error, Result};
 use session::Event;
 
@@ -107,7 +108,7 @@ impl LiveSession {
     }
 
     fn reload_parts(&mut self) -> Result<()> {
-        self.workspace.reconcile.staged_is_lost();
+        self.workspace.reconcile.staged_becomes(Due::Yes);
         let events = self.journal.reload()?;
         self.request.restart(self.journal.state(), &events);
         self.intake.restart(&self.journal)
@@ -122,7 +123,7 @@ impl LiveSession {
     pub(crate) fn commit(&mut self, activity: Activity) -> Result<()> {
         self.journal.commit(activity, &self.request.waiting_events())?;
         self.request.committed();
-        self.workspace.reconcile.staged_is_stored();
+        self.workspace.reconcile.staged_becomes(Due::No);
         self.track_seen_files();
         Ok(())
     }

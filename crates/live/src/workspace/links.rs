@@ -53,10 +53,7 @@ impl LiveSession {
             let text = links_text(&self.journal, &from, &std::mem::take(&mut linked));
             if let (Some(text), Some(at), true) = (text, note_at, is_log) {
                 let tokens = tokens::count(&text);
-                self.journal.record(Event::noted(
-                    at,
-                    Note { text, about: Vec::new(), tokens, shows: None },
-                ));
+                self.journal.record(Event::noted(at, Note::of(text, tokens)));
             }
         }
     }

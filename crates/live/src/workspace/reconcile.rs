@@ -30,17 +30,10 @@ pub(crate) enum Due {
 }
 
 impl Due {
-    /// Call after a commit.
-    pub(crate) fn staged_is_stored(&mut self) {
+    /// Call after a commit, or when staged events are discarded, with what follows from it.
+    pub(crate) fn staged_becomes(&mut self, due: Self) {
         if *self == Self::Staged {
-            *self = Self::No;
-        }
-    }
-
-    /// Call when staged events are discarded.
-    pub(crate) fn staged_is_lost(&mut self) {
-        if *self == Self::Staged {
-            *self = Self::Yes;
+            *self = due;
         }
     }
 }

@@ -49,15 +49,8 @@ impl LiveSession {
             for (text, shows) in asked_texts(&self.journal)? {
                 let (about, tokens, shows) = (Vec::new(), 0, Some(shows));
                 let (asked, carried) = (true, false);
-                self.journal.record(Event::Noted {
-                    at,
-                    text,
-                    asked,
-                    carried,
-                    about,
-                    tokens,
-                    shows,
-                });
+                let note = Event::Noted { at, text, asked, carried, about, tokens, shows };
+                self.journal.record(note);
             }
         }
         self.follow_links(note_at);

@@ -71,7 +71,7 @@ pub(super) fn tell(
     for (file, mut change) in found.reach {
         let is_in_reach = message.journal.state().files().orphaned(&file).is_none();
         let says_more = is_in_reach && is_due(message.journal, &file);
-        let is_said = !says_more && detail(message.journal, &file).is_some();
+        let is_said = !says_more && detail(message.journal, &file, false).is_some();
         change.note = change.note.filter(|_| is_said);
         message.note(&file, &change);
         changes.push(change);
@@ -143,10 +143,10 @@ impl<'a> Message<'a> {
     /// Tells of changes of files, as far as there is room.
     fn tell(&mut self, mut due: Vec<Due>) -> Result<Vec<FileChange>> {
         let mut changes = Vec::new();
-        due.retain(|(file, _)| self.detail(file).is_some());
+        due.retain(|(file, _)| detail(self.journal, file, self.is_again).is_some());
         let are_many = due.len() > MOST_WITH_LINES;
         for (file, told) in due {
-            let Some(detail) = self.detail(&file) else { continue };
+            let Some(detail) = detail(self.journal, &file, self.is_again) else { continue };
             let detail = if are_many { Detail::Line } else { detail };
             let Some(now) = self.journal.state().version(&file).cloned() else { continue };
             let was_there = told.path.is_none() && !self.journal.is_deleted(&file, &told.version);
@@ -174,11 +174,6 @@ impl<'a> Message<'a> {
         let changes = self.tell(left);
         self.is_again = false;
         changes
-    }
-
-    /// How much is said of a change of a file; `None` if nothing for now.
-    fn detail(&self, file: &ObjectId) -> Option<Detail> {
-        if self.is_again { detail_again(self.journal, file) } else { detail(self.journal, file) }
     }
 
     /// Adds a note about a file. Returns whether the model then knows of the change: if there is no
@@ -244,28 +239,20 @@ pub(crate) fn record_told(
     }
 }
 
-/// How much a note says of the next change of a file; `None` if none tells of it for now.
-fn detail(journal: &Journal, file: &ObjectId) -> Option<Detail> {
-    detail_of(journal.state().files().times_told(file))
-}
-
-/// How much a note says that tells again of a change: as much as the one that left.
-fn detail_again(journal: &Journal, file: &ObjectId) -> Option<Detail> {
-    detail_of(journal.state().files().times_told(file).saturating_sub(1))
-}
-
-/// Whether a note may tell again of what one told that left.
-pub(crate) fn may_tell_again(journal: &Journal, file: &ObjectId) -> bool {
-    detail_again(journal, file).is_some()
-}
-
-/// The same as [`detail`] for a file that was told of so often.
-fn detail_of(times: u32) -> Option<Detail> {
-    match times {
+/// How much a note says of the next change of a file; `None` if none tells of it for now. One that
+/// tells again of a change, `is_again`, says as much as the one that left.
+fn detail(journal: &Journal, file: &ObjectId, is_again: bool) -> Option<Detail> {
+    let times = journal.state().files().times_told(file);
+    match times.saturating_sub(u32::from(is_again)) {
         times if times < TIMES_WITH_LINES => Some(Detail::Lines),
         TIMES_WITH_LINES => Some(Detail::LastLine),
         _ => None,
     }
+}
+
+/// Whether a note may tell again of what one told that left.
+pub(crate) fn may_tell_again(journal: &Journal, file: &ObjectId) -> bool {
+    detail(journal, file, true).is_some()
 }
 
 /// Whether a file is within reach and not as the model knows it.
@@ -277,7 +264,7 @@ fn is_due(journal: &Journal, file: &ObjectId) -> bool {
 
 /// The note on a file at the old place of one that moved.
 fn again_note(journal: &Journal, file: &ObjectId, moved: &ObjectId) -> Option<String> {
-    detail(journal, moved)?;
+    detail(journal, moved, false)?;
     let (handle, path) = shown_name(journal, file)?;
     let (now, place) = shown_name(journal, moved)?;
     Some(forms::again_line((handle, &path), (now, &place)))

@@ -23,7 +23,7 @@ const MAX_BYTES: u64 = 64 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Places {
     folders: HashMap<PathBuf, Vec<Location>>,
-    met: Option<Vec<Location>>,
+    pub(super) met: Option<Vec<Location>>,
     read_bytes: u64,
     read: HashSet<PathBuf>,
 }
@@ -44,21 +44,6 @@ impl Places {
             };
             entries.map(sibling).collect()
         })
-    }
-
-    /// Whether [`Self::remember_met`] was called.
-    pub(super) fn knows_met(&self) -> bool {
-        self.met.is_some()
-    }
-
-    /// Keeps the places of the files known by path alone.
-    pub(super) fn remember_met(&mut self, met: Vec<Location>) {
-        self.met = Some(met);
-    }
-
-    /// The places given to [`Self::remember_met`].
-    pub(in crate::workspace) fn met(&self) -> &[Location] {
-        self.met.as_deref().unwrap_or_default()
     }
 
     /// Whether the file at a place has `size` bytes and the search may still read that many.

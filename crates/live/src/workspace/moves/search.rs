@@ -82,13 +82,13 @@ impl LiveSession {
 
     /// Places of the files known by path alone.
     fn met_by_path<'a>(&self, places: &'a mut Places) -> Result<&'a [Location]> {
-        if !places.knows_met() {
+        if places.met.is_none() {
             let ids = places::met(self.state());
             let locations = ids.iter().map(|id| self.location_of(id));
             let locations = locations.collect::<Result<Vec<_>>>()?;
-            places.remember_met(locations.into_iter().flatten().collect());
+            places.met = Some(locations.into_iter().flatten().collect());
         }
-        Ok(places.met())
+        Ok(places.met.as_deref().unwrap_or_default())
     }
 
     /// Reads the regular file at a place. `None` if there is none, or if it cannot be a moved file.
