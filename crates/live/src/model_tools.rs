@@ -258,7 +258,7 @@ fn read(session: &mut LiveSession, call: &str, args: &Value) -> Result<String> {
     let given = required(args, "path")?;
     let path = session.path_opened(given)?;
     let bytes = file_bytes(&path)?;
-    let shown = read::read_text(
+    let text = read::read_text(
         &String::from_utf8_lossy(&bytes),
         given,
         number(args, "offset")?,
@@ -271,7 +271,7 @@ fn read(session: &mut LiveSession, call: &str, args: &Value) -> Result<String> {
         is_error: false,
         text: String::new(),
     })?;
-    Ok(shown.text)
+    Ok(text)
 }
 
 /// The bytes of a regular file. Others are refused, since a device or a pipe might never end.

@@ -13,20 +13,7 @@ pub const MAX_LINES: usize = 2_000;
 /// Maximum number of bytes that one call shows, notices not counted.
 pub const MAX_BYTES: usize = 50 * 1_024;
 
-/// What a `read` shows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadOutput {
-    /// The lines and the notice, as the model gets them.
-    pub text: String,
-    /// First line shown, from 1.
-    pub first_line: u64,
-    /// Last line shown; `first_line - 1` if none is.
-    pub last_line: u64,
-    /// Lines of the file; a file that ends with `\n` has an empty last one.
-    pub total_lines: u64,
-}
-
-/// Shows a text as Pi's `read` does.
+/// The lines of a text that Pi's `read` shows, and its notice.
 ///
 /// `path_as_given`: the path as the model wrote it, for a notice. `offset`: first line, from 1;
 /// missing, 0 or negative means the first. `limit`: maximum number of lines; missing means all,
@@ -41,7 +28,7 @@ pub fn read_text(
     path_as_given: &str,
     offset: Option<f64>,
     limit: Option<f64>,
-) -> Result<ReadOutput> {
+) -> Result<String> {
     let lines = LineStarts::of(text);
     let total = to_number(lines.count());
     let start = offset.map_or(0.0, |offset| (offset - 1.0).max(0.0));
@@ -53,28 +40,17 @@ pub fn read_text(
     let first = slice_index(start, lines.count());
     let end = user_end.map_or(lines.count(), |end| slice_index(end, lines.count())).max(first);
     let selected = lines.join(first..end);
-    let shown = truncate_head(selected);
-
-    let (body, notice, shown_lines) = match shown {
+    Ok(match truncate_head(selected) {
         Truncation::FirstLineTooLong => {
-            (String::new(), too_long_notice(start, lines.join(first..first + 1), path_as_given)?, 0)
+            too_long_notice(start, lines.join(first..first + 1), path_as_given)?
         }
         Truncation::Cut { text, lines: count, by_bytes } => {
-            (text, cut_notice(start, count, total, by_bytes)?, count)
+            text.to_owned() + &cut_notice(start, count, total, by_bytes)?
         }
-        Truncation::Whole(text) => {
-            let notice = match user_end.filter(|end| *end < total) {
-                Some(end) => more_notice(end, total)?,
-                None => String::new(),
-            };
-            (text.to_owned(), notice, end - first)
-        }
-    };
-    Ok(ReadOutput {
-        text: body + &notice,
-        first_line: first as u64 + 1,
-        last_line: (first + shown_lines) as u64,
-        total_lines: lines.count() as u64,
+        Truncation::Whole(text) => match user_end.filter(|end| *end < total) {
+            Some(end) => text.to_owned() + &more_notice(end, total)?,
+            None => text.to_owned(),
+        },
     })
 }
 
@@ -141,7 +117,7 @@ impl<'text> LineStarts<'text> {
 
 enum Truncation<'text> {
     Whole(&'text str),
-    Cut { text: String, lines: usize, by_bytes: bool },
+    Cut { text: &'text str, lines: usize, by_bytes: bool },
     FirstLineTooLong,
 }
 
@@ -167,7 +143,7 @@ fn truncate_head(content: &str) -> Truncation<'_> {
         bytes += separator + line.len();
         lines += 1;
     }
-    Truncation::Cut { text: counted[..bytes].to_owned(), lines, by_bytes }
+    Truncation::Cut { text: &counted[..bytes], lines, by_bytes }
 }
 
 /// The index that `Array.prototype.slice` makes of a number: rounded towards zero, negative from
@@ -237,18 +213,19 @@ mod tests {
     fn what_is_shown_can_be_located_in_the_file() {
         let lines: Vec<_> = (1..=5_000).map(|line| format!("line {line} of the file\n")).collect();
         let text = lines.concat();
-        for (offset, limit) in [(None, None), (Some(10.0), Some(3.0)), (Some(4_990.0), None)] {
-            let output = read_text(&text, "f", offset, limit).unwrap();
-            let slice = locate_slice(&text, &output.text, output.first_line).unwrap();
-            assert_eq!(slice.last_line, output.last_line);
-            assert_eq!(render_slice(&text, &slice).as_deref(), Some(output.text.as_str()));
+        for (offset, limit, last) in
+            [(None, None, 2_000), (Some(10_u32), Some(3.0), 12), (Some(4_990), None, 5_001)]
+        {
+            let shown = read_text(&text, "f", offset.map(f64::from), limit).unwrap();
+            let slice = locate_slice(&text, &shown, offset.map_or(1, u64::from)).unwrap();
+            assert_eq!(slice.last_line, last);
+            assert_eq!(render_slice(&text, &slice), Some(shown));
         }
     }
 
     #[test]
     fn a_limit_of_zero_shows_no_line() {
-        let output = read_text("a\nb", "f", None, Some(0.0)).unwrap();
-        assert_eq!((output.first_line, output.last_line, output.total_lines), (1, 0, 2));
-        assert_eq!(output.text, "\n\n[2 more lines in file. Use offset=1 to continue.]");
+        let shown = read_text("a\nb", "f", None, Some(0.0)).unwrap();
+        assert_eq!(shown, "\n\n[2 more lines in file. Use offset=1 to continue.]");
     }
 }

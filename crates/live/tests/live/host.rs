@@ -374,7 +374,7 @@ impl Host {
                 args[key] = json!(value);
             }
         }
-        self.tool("read", &args, &shown.text);
+        self.tool("read", &args, &shown);
     }
 
     /// The model edits a file: the first occurrence of `old` becomes `new`.

@@ -53,13 +53,13 @@ const RUNTIME_ERROR: &str = "The \"string\" argument must be of type string";
 fn check(case: &Case, text: &str) {
     let answer = read_text(text, &case.file, case.offset, case.limit);
     match (&case.answer, answer) {
-        (Answer::Whole { text }, Ok(output)) => assert_eq!(&output.text, text, "{case:?}"),
-        (Answer::Long { bytes, sha256, end }, Ok(output)) => {
-            let tail = output.text.char_indices().rev().nth(end.chars().count() - 1);
-            let tail = tail.map(|(offset, _)| &output.text[offset..]);
+        (Answer::Whole { text }, Ok(shown)) => assert_eq!(&shown, text, "{case:?}"),
+        (Answer::Long { bytes, sha256, end }, Ok(shown)) => {
+            let tail = shown.char_indices().rev().nth(end.chars().count() - 1);
+            let tail = tail.map(|(offset, _)| &shown[offset..]);
             assert_eq!(tail, Some(end.as_str()), "{case:?}");
-            assert_eq!(output.text.len(), *bytes, "{case:?}");
-            assert_eq!(&Hash::of(&output.text), sha256, "{case:?}");
+            assert_eq!(shown.len(), *bytes, "{case:?}");
+            assert_eq!(&Hash::of(&shown), sha256, "{case:?}");
         }
         (Answer::Error { error }, Err(ours)) if error.starts_with(RUNTIME_ERROR) => {
             assert_eq!(ours.code(), "INVALID_ARGUMENT", "{case:?}");

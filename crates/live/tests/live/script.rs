@@ -695,7 +695,7 @@ impl World {
     ) -> Result<(String, String), String> {
         let text = self.text(file).ok_or("no such file")?;
         let shown = read_text(&text, FILES[file], offset.map(f64::from), limit.map(f64::from));
-        shown.map(|shown| (shown.text, text)).map_err(|error| error.to_string())
+        shown.map(|shown| (shown, text)).map_err(|error| error.to_string())
     }
 
     fn output(&mut self, lines: usize, fails: bool) -> String {
