@@ -219,12 +219,7 @@ impl Disk {
 
     /// Whether a file is known by path alone, by the agent's path or by where that leads.
     pub(crate) fn is_excluded(&self, path: &Path) -> bool {
-        if self.exclude.is_empty() || self.exclude.excludes_name(path) {
-            return !self.exclude.is_empty();
-        }
-        self.judged(Question::Excluded, path, |namespace, exclude, path| {
-            excludes_at(exclude, &namespace.locate(path))
-        })
+        self.judged(Question::Excluded, path, |_, _| false)
     }
 
     /// As [`Self::is_excluded`], for a file whose place is known.
@@ -242,39 +237,29 @@ impl Disk {
         if self.exclude.is_empty() || given.is_empty() {
             return false;
         }
-        let Ok(path) = self.resolve(given) else { return false };
-        self.exclude.excludes_name(&path)
-            || self.judged(Question::ExcludedAsWildcard, &path, |namespace, exclude, path| {
-                let location = namespace.locate(path);
-                let open = location.open.as_ref();
-                excludes_at(exclude, &location)
-                    || open.is_some_and(|open| exclude.excludes_some(open))
-            })
+        self.resolve(given).is_ok_and(|path| {
+            self.judged(Question::ExcludedAsWildcard, &path, Exclude::excludes_some)
+        })
     }
 
     /// Whether a file that is known by path alone is at an agent's absolute path, or below it.
     pub(crate) fn excludes_within(&self, path: &Path) -> bool {
+        self.judged(Question::ExcludedWithin, path, Exclude::excludes_within)
+    }
+
+    /// Whether an agent's path is excluded by its name or, by several looks as one, where it leads.
+    /// `also`: what else counts there, which makes it another question.
+    fn judged(&self, question: Question, path: &Path, also: fn(&Exclude, &Path) -> bool) -> bool {
         if self.exclude.is_empty() || self.exclude.excludes_name(path) {
             return !self.exclude.is_empty();
         }
-        self.judged(Question::ExcludedWithin, path, |namespace, exclude, path| {
-            let location = namespace.locate(path);
-            let open = location.open.as_ref();
-            excludes_at(exclude, &location)
-                || open.is_some_and(|open| exclude.excludes_within(open))
-        })
-    }
-
-    /// The answer to a question about a path, by several looks as one.
-    fn judged(
-        &self,
-        question: Question,
-        path: &Path,
-        look: fn(&Namespace, &Exclude, &Path) -> bool,
-    ) -> bool {
         self.looked.answer(question, path, || {
             let path = path.to_owned();
-            self.together(move |namespace, exclude| look(namespace, exclude, &path))
+            self.together(move |namespace, exclude| {
+                let Location { path, open, .. } = namespace.locate(&path);
+                exclude.excludes_name(&path)
+                    || open.is_some_and(|open| exclude.excludes(&open) || also(exclude, &open))
+            })
         })
     }
 
@@ -419,12 +404,6 @@ impl LiveSession {
             _ => None,
         })
     }
-}
-
-/// Whether a file is known by path alone, judged by the names of its place.
-fn excludes_at(exclude: &Exclude, location: &Location) -> bool {
-    exclude.excludes_name(&location.path)
-        || location.open.as_ref().is_some_and(|open| exclude.excludes(open))
 }
 
 /// Whether a file is in the folder for temporary files.
