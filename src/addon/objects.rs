@@ -7,6 +7,7 @@ use napi::Either;
 use napi::bindgen_prelude::Null;
 use napi_derive::napi;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::argument::{Given, Json, Maybe};
@@ -305,20 +306,8 @@ pub(super) fn object_type(name: &str) -> Result<ObjectType> {
 }
 
 fn new_version(options: PutOptions) -> Result<NewVersion> {
-    let wrong = |argument: &str| {
-        let argument = argument.to_owned();
-        move |error: serde_json::Error| Error::argument(argument, format!("is refused: {error}"))
-    };
-    let source = options
-        .source
-        .map(|Json(source)| serde_json::from_value(source))
-        .transpose()
-        .map_err(wrong("source"))?;
-    let fields = options
-        .fields
-        .map(|Json(fields)| serde_json::from_value(fields))
-        .transpose()
-        .map_err(wrong("fields"))?;
+    let source = parsed("source", options.source)?;
+    let fields: Option<_> = parsed("fields", options.fields)?;
     Ok(NewVersion {
         kind: object_type(&options.kind)?,
         source,
@@ -332,4 +321,10 @@ fn new_version(options: PutOptions) -> Result<NewVersion> {
         additional: options.additional.unwrap_or_default().into_iter().collect(),
         expected: options.expected,
     })
+}
+
+/// Reads an argument that is an object of a known form.
+fn parsed<T: DeserializeOwned>(argument: &str, given: Option<Json>) -> Result<Option<T>> {
+    let parsed = given.map(|Json(given)| serde_json::from_value(given)).transpose();
+    parsed.map_err(|error| Error::argument(argument, format!("is refused: {error}")))
 }

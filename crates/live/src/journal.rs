@@ -28,7 +28,7 @@ use serde_json::{Map, Value, json};
 use self::ahead::ReadAhead;
 pub(super) use self::chat_item::ContentFrom;
 use self::documents::Ids;
-pub(super) use self::documents::{Before, session_key};
+pub(super) use self::documents::session_key;
 pub(super) use self::events::read_events;
 pub(super) use self::family::{Written, stem, written, written_at_most};
 use self::looks::{Looks, written_at};
@@ -253,12 +253,8 @@ impl Journal {
         if system_prompt.is_none() && tools.is_null() {
             return Ok(self.stored.prompt.clone());
         }
-        let fields = json!({ "session_ref": self.ids.session, "tools": tools });
-        let payload = Payload {
-            content: system_prompt.cloned(),
-            fields: fields.as_object().cloned().unwrap_or_default(),
-            ..Payload::default()
-        };
+        let fields = fields(&json!({ "session_ref": self.ids.session, "tools": tools }));
+        let payload = Payload { content: system_prompt.cloned(), fields, ..Payload::default() };
         let hash = payload.content_hash(None)?;
         if self.stored.prompt.as_ref() != Some(&hash) {
             let envelope = Envelope::unsourced(self.ids.prompt.clone(), ObjectType::SystemPrompt)?;
@@ -345,7 +341,9 @@ impl Journal {
         let changes_chat = staged.chat.is_some();
         if let Some(ChatChange { keep, add }) = staged.chat {
             let envelope = Envelope::unsourced(self.ids.chat.clone(), ObjectType::Chat)?;
-            let payload = Payload { fields: self.chat_fields(), ..Payload::default() };
+            let turns = self.state.chat().turn();
+            let fields = fields(&json!({ "session_ref": self.ids.session, "turn_count": turns }));
+            let payload = Payload { fields, ..Payload::default() };
             transaction.splice(envelope, payload, keep, add, expected(self.stored.chat))?;
         }
         let envelope = Envelope::unsourced(self.ids.session.clone(), ObjectType::Session)?;
@@ -366,22 +364,20 @@ impl Journal {
     }
 
     fn session_fields(&self, activity: Activity) -> Map<String, Value> {
-        let fields = json!({
+        fields(&json!({
             "harness": self.options.harness,
             "host_session": self.options.host_session,
             "cwd": self.options.cwd.to_string_lossy(),
             "state": activity.as_str(),
             "chat_ref": self.ids.chat,
             "system_prompt_ref": self.ids.prompt,
-        });
-        fields.as_object().cloned().unwrap_or_default()
+        }))
     }
+}
 
-    fn chat_fields(&self) -> Map<String, Value> {
-        let fields =
-            json!({ "session_ref": self.ids.session, "turn_count": self.state.chat().turn() });
-        fields.as_object().cloned().unwrap_or_default()
-    }
+/// A payload's fields from the object that they make.
+fn fields(object: &Value) -> Map<String, Value> {
+    object.as_object().cloned().unwrap_or_default()
 }
 
 fn expected(tx: Option<TxId>) -> Expected {

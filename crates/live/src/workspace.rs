@@ -38,7 +38,6 @@ pub(super) use self::shell_reads::ShellRead;
 pub(super) use self::telling::{may_tell_again, record_told, tell_left};
 pub use self::tool_files::FinishedToolCall;
 use self::tracked::Tracked;
-pub(super) use self::tracked::TrackerReport;
 use base::object::Timestamp;
 
 /// What is known of a session's files between looks.

@@ -161,23 +161,23 @@ impl Batch {
             if files.is_empty() {
                 return Ok(written);
             }
-            match put(store, &files) {
-                Err(Error::Forgotten { id }) => {
-                    let Some(at) = files.iter().position(|staged| staged.file.id == id) else {
-                        return Err(Error::Forgotten { id });
-                    };
-                    let problem = "it was forgotten".to_owned();
-                    written
-                        .forgotten
-                        .push(WalkProblem { path: files.remove(at).file.path, problem });
+            let error = match put(store, &files) {
+                Ok(receipt) => break receipt,
+                Err(error) => error,
+            };
+            let at = match &error {
+                Error::Forgotten { id } | Error::Conflict { id, .. } => {
+                    files.iter().position(|staged| staged.file.id == *id)
                 }
-                Err(Error::Conflict { id, winner }) => {
-                    let Some(at) = files.iter().position(|staged| staged.file.id == id) else {
-                        return Err(Error::Conflict { id, winner });
-                    };
-                    written.overtaken.push(files.remove(at).open);
-                }
-                receipt => break receipt?,
+                _ => None,
+            };
+            let Some(at) = at else { return Err(error) };
+            let Staged { file, open, .. } = files.remove(at);
+            if matches!(error, Error::Conflict { .. }) {
+                written.overtaken.push(open);
+            } else {
+                let problem = "it was forgotten".to_owned();
+                written.forgotten.push(WalkProblem { path: file.path, problem });
             }
         };
         let tx_id = receipt.as_ref().map_or(TxId(0), |receipt| receipt.tx_id);

@@ -184,18 +184,16 @@ impl LiveSession {
         // The full output may contain what another extension removed.
         fields.remove("full_output");
         let mut content = Some(message.text().into_owned());
+        let mut brief = self.state().brief(id).to_owned();
         if let Some(withheld) = &message.withheld {
             content = None;
+            brief.clear();
             fields.remove("brief");
             fields.remove("diff");
             fields.insert("no_content".into(), json!(withheld.reason.as_str()));
         } else {
             fields.remove("no_content");
         }
-        let brief = match &message.withheld {
-            Some(_) => String::new(),
-            None => self.state().brief(id).to_owned(),
-        };
         let additional = images(message);
         let payload = Payload { content, fields, additional, ..Payload::default() };
         let version = self.stage_toolcall(id, payload)?;

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use serde_json::json;
 
 use super::words::stored_words;
-use super::{Journal, chat_item};
+use super::{Journal, chat_item, fields};
 use base::error::{Error, Result};
 use base::object::{Envelope, Handle, Hash, ObjectId, ObjectType, Payload};
 use context::host::HostMessage;
@@ -67,15 +67,14 @@ impl Journal {
         let messages = (first..=last).filter_map(|at| self.state.chat().get(at));
         let digests: Vec<&str> = messages.map(|message| message.digest.as_str()).collect();
         let turn = |at: u64| self.state.chat().get(at).map_or(0, |message| message.turn);
-        let fields = json!({
+        let fields = fields(&json!({
             "chat_ref": chat_of(object),
             "first_message": first,
             "last_message": last,
             "first_turn": turn(first),
             "last_turn": turn(last),
             "messages_hash": Hash::of(digests.join("\n")),
-        });
-        let fields = fields.as_object().cloned().unwrap_or_default();
+        }));
         Payload { fields, ..Payload::default() }
     }
 

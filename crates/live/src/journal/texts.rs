@@ -82,8 +82,9 @@ impl Texts for Journal {
             return image.ok_or_else(|| no_text(object, version));
         }
         let name = image_name(number);
-        if let Some(image) = self.staged_additional(object, version, &name) {
-            return Ok(image);
+        let staged = self.staged(object).filter(|staged| staged.version == *version);
+        if let Some(image) = staged.and_then(|staged| staged.payload.additional.get(&name)) {
+            return Ok(image.clone());
         }
         let found = self.owned_version(object, version)?;
         match self.store.additional(&found, &name)? {

@@ -23,18 +23,6 @@ impl Journal {
         self.staged.objects.of(id).next()
     }
 
-    /// An additional content of a staged version; `None` if the latest staged version is another,
-    /// or has none of this name.
-    pub(super) fn staged_additional(
-        &self,
-        id: &ObjectId,
-        version: &Hash,
-        name: &str,
-    ) -> Option<String> {
-        let staged = self.staged(id).filter(|staged| staged.version == *version)?;
-        staged.payload.additional.get(name).cloned()
-    }
-
     /// The latest version of an object, staged or stored.
     pub(crate) fn latest(&self, id: &ObjectId) -> Result<Option<LatestFile>> {
         match self.staged(id) {
@@ -45,10 +33,7 @@ impl Journal {
 
     /// Fields of an object's latest version, staged or stored.
     pub(crate) fn latest_fields(&self, id: &ObjectId) -> Result<Option<Map<String, Value>>> {
-        match self.staged(id) {
-            Some(staged) => Ok(Some(staged.payload.fields.clone())),
-            None => Ok(self.store.get(id, AsOf::Latest)?.map(|version| version.fields)),
-        }
+        Ok(self.latest(id)?.map(|latest| latest.fields))
     }
 
     /// The source of an object, staged or stored.

@@ -18,10 +18,11 @@ use self::marks::marks_of;
 pub use self::marks::{Mark, MarkKind};
 use self::objects::Showing;
 pub use self::objects::{ObjectLine, ShownRun, Way};
+use super::slots::replaced;
 use crate::journal::Recording;
 use base::error::Result;
 use base::object::ObjectId;
-use session::{CallRecord, Event, Session, SlotEdit, SlotRecord};
+use session::{CallRecord, Event, Session, SlotEdit};
 use store::Store;
 
 /// A session over time.
@@ -147,9 +148,6 @@ impl Walk {
         counting: &Counting<'_>,
         touched: &mut Vec<ObjectId>,
     ) -> Result<()> {
-        let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
-        let at = place(edit.at).min(self.slots.len());
-        let end = at.saturating_add(place(edit.remove)).min(self.slots.len());
         let pool = self.slots.first().map(|slot| slot.pool.clone()).unwrap_or_default();
         let insert = edit.insert.iter().map(|slot| counting.count(slot, &self.state, &pool));
         let insert: Vec<Counted> = insert.collect::<Result<_>>()?;
@@ -160,7 +158,8 @@ impl Walk {
                 touched.push(object.clone());
             }
         }
-        for slot in self.slots.splice(at..end, insert) {
+        let replaced = replaced(edit, self.slots.len());
+        for slot in self.slots.splice(replaced, insert) {
             self.kinds.subtract(&slot.kinds);
             for (object, way) in slot.shows {
                 if let Some(showing) = self.showing.get_mut(&object) {
@@ -181,16 +180,5 @@ impl Walk {
         });
         let objects = objects.collect();
         Timeline { calls: self.calls, marks: self.marks, objects }
-    }
-}
-
-/// All lines of a pool slot; none for another slot. `before`: lines of the previous pool.
-fn pool_lines(slot: &SlotRecord, before: &[String]) -> Vec<String> {
-    match slot {
-        SlotRecord::Pool { pool_keep, pool_add, .. } => {
-            let kept = usize::try_from(*pool_keep).unwrap_or(usize::MAX);
-            before.iter().take(kept).chain(pool_add).cloned().collect()
-        }
-        _ => Vec::new(),
     }
 }

@@ -7,7 +7,6 @@ use super::LiveSession;
 use crate::intake::{Taken, count_tokens, restore_wholes};
 use crate::journal::Activity;
 use crate::request::{Growth, LayOut, ListTail, NextRequest, changed_since_last, coming};
-use crate::workspace::TrackerReport;
 use crate::{CallInfo, HostList, Notice, Transformed};
 use base::error::Result;
 use base::object::Hash;
@@ -127,8 +126,7 @@ impl LiveSession {
     /// *Hear*: what the tracker reported since the last call.
     fn hear(&mut self) -> Result<()> {
         self.reload_if_in_doubt()?;
-        let TrackerReport { moves, notices } = self.take_tracker_report();
-        self.waiting.extend(notices);
+        let moves = self.take_tracker_report();
         if let Some(id) = self.journal.newly_split_off()? {
             self.waiting.push(Notice::SessionSplit { id: id.to_string(), own: false });
         }
@@ -147,7 +145,10 @@ impl LiveSession {
         call: &CallInfo,
         notices: &mut Vec<Notice>,
     ) -> Result<(Taken, LaidOut)> {
-        self.check_files_if_due()?;
+        if self.is_reconcile_due() {
+            // The first call, unless that was done since the session was opened.
+            self.check_files(&|_| {})?;
+        }
         self.commit_failed_calls()?;
         let taken = self.take_list(list, notices)?;
         let laid = self.lay_out(list, &taken, call, notices)?;

@@ -1,11 +1,9 @@
 //! Continues a session from another harness or another machine. Decisions are made in `context`.
 
-use std::path::Path;
-
 use serde::Serialize;
 
 use super::LiveSession;
-use crate::journal::{Activity, Before};
+use crate::journal::Activity;
 use base::error::{Error, Result};
 use base::object::ObjectId;
 use context::host_compaction::{self, Leaves};
@@ -52,24 +50,17 @@ impl LiveSession {
             ));
         }
         let cwd = self.disk.canonical_cwd();
-        let mut before = None;
-        let done = self.take_over(source, &cwd, &mut before);
-        if let (Err(_), Some(before)) = (&done, before) {
-            self.journal.give_back(before);
-        }
+        let begun = self.journal.begin_work();
+        let done = begun
+            .and_then(|()| self.journal.take_over(source, &cwd))
+            .and_then(|before| self.go_on().inspect_err(|_| self.journal.give_back(before)));
         self.reload()?;
         self.plan_check()?;
         done
     }
 
-    fn take_over(
-        &mut self,
-        source: &ObjectId,
-        cwd: &Path,
-        before: &mut Option<Before>,
-    ) -> Result<Continuation> {
-        self.journal.begin_work()?;
-        *before = Some(self.journal.take_over(source, cwd)?);
+    /// Tells of the session that was taken over, and stores it.
+    fn go_on(&mut self) -> Result<Continuation> {
         let objects = self.state().index().entries.len() as u64;
         let window = self.state().chat().own_window.clone();
         let runs = self.runs_compacted(window);

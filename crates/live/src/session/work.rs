@@ -133,9 +133,4 @@ impl LiveSession {
         let any = self.request.stage_failed_calls(&mut self.journal);
         if any { self.commit(Activity::Active) } else { Ok(()) }
     }
-
-    /// Checks the files before the first call, unless that was done since the session was opened.
-    pub(super) fn check_files_if_due(&mut self) -> Result<()> {
-        if self.is_reconcile_due() { self.check_files(&|_| {}).map(drop) } else { Ok(()) }
-    }
 }

@@ -4,6 +4,7 @@
 //! Must not activate anything.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use super::naming::newest;
 use crate::LiveSession;
@@ -15,12 +16,8 @@ use session::{ResultFact, Session, Shows};
 /// Maximum number of steps that one answer lists.
 const MAX_STEPS: usize = 60;
 
-/// A run of calls, given by the numbers of the first and the last one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Run {
-    first: u32,
-    last: u32,
-}
+/// A run of calls, given by their numbers.
+type Run = RangeInclusive<u32>;
 
 impl LiveSession {
     /// The steps of a run of calls, one line each, and what to ask for next. `None` if the name is
@@ -41,7 +38,7 @@ impl LiveSession {
                 format!("`{}` names several calls, which have versions of their own", name.text);
             return Err(Error::argument("name", problem));
         }
-        Ok(Some(listing(self.state(), run)))
+        Ok(Some(listing(self.state(), &run)))
     }
 }
 
@@ -60,23 +57,23 @@ fn parse_run(text: &str) -> Option<(HandleKind, Run)> {
         let number = last.parse().ok().filter(|number| *number > 0)?;
         Some(Handle { kind: from.kind, number })
     })?;
-    let run = Run { first: from.number.min(to.number), last: from.number.max(to.number) };
+    let run = from.number.min(to.number)..=from.number.max(to.number);
     (from.kind == to.kind).then_some((from.kind, run))
 }
 
-fn listing(session: &Session, run: Run) -> String {
+fn listing(session: &Session, run: &Run) -> String {
     let steps = steps(session, run);
     let listed: Vec<u32> = steps.values().flatten().map(|(handle, _)| handle.number).collect();
     let lines = steps.values().take(MAX_STEPS).map(|calls| {
         let calls = calls.iter().map(|(handle, fact)| call_words(session, *handle, fact));
         calls.collect::<Vec<_>>().join("; ")
     });
-    let heading = forms::run_line(call(run.first), call(run.last), steps.len() as u64);
+    let heading = forms::run_line(call(*run.start()), call(*run.end()), steps.len() as u64);
     let mut answer: Vec<String> = std::iter::once(heading).chain(lines).collect();
     answer.extend(unlisted(session, run, &listed));
     if let Some((handle, _)) = steps.values().nth(MAX_STEPS).and_then(|calls| calls.first()) {
         let more = forms::count((steps.len() - MAX_STEPS) as u64, "more step");
-        answer.push(format!("`{handle}-{}` lists {more}.", call(run.last)));
+        answer.push(format!("`{handle}-{}` lists {more}.", call(*run.end())));
     }
     if !steps.is_empty() {
         answer.push(
@@ -88,12 +85,14 @@ fn listing(session: &Session, run: Run) -> String {
 }
 
 /// The calls of a run that the chat holds, with their results, by step.
-fn steps(session: &Session, run: Run) -> BTreeMap<u32, Vec<(Handle, &ResultFact)>> {
+fn steps<'s>(session: &'s Session, run: &Run) -> BTreeMap<u32, Vec<(Handle, &'s ResultFact)>> {
     let mut steps: BTreeMap<u32, Vec<(Handle, &ResultFact)>> = BTreeMap::new();
     for (at, message) in (0..).zip(&session.chat().messages) {
         let Some(fact) = session.result(at) else { continue };
         let handle = fact.object.as_ref().and_then(|object| session.handle(object));
-        if let Some(handle) = handle.filter(|handle| run.holds(*handle)) {
+        let is_in_run =
+            |handle: &Handle| handle.kind == HandleKind::Toolcall && run.contains(&handle.number);
+        if let Some(handle) = handle.filter(is_in_run) {
             steps.entry(message.step).or_default().push((handle, fact));
         }
     }
@@ -102,10 +101,10 @@ fn steps(session: &Session, run: Run) -> BTreeMap<u32, Vec<(Handle, &ResultFact)
 
 /// What is missing from the list of a run: calls of an abandoned branch or without a result, and
 /// numbers that no call has.
-fn unlisted(session: &Session, run: Run, listed: &[u32]) -> Option<String> {
+fn unlisted(session: &Session, run: &Run, listed: &[u32]) -> Option<String> {
     let newest = newest(session, HandleKind::Toolcall).map_or(0, |handle| handle.number);
     let left: Vec<u32> =
-        (run.first..=run.last.min(newest)).filter(|number| !listed.contains(number)).collect();
+        (*run.start()..=newest.min(*run.end())).filter(|number| !listed.contains(number)).collect();
     let mut words = Vec::new();
     if let (Some(first), Some(last)) = (left.first(), left.last()) {
         let which = if first == last {
@@ -117,7 +116,7 @@ fn unlisted(session: &Session, run: Run, listed: &[u32]) -> Option<String> {
             "{which} had no result, or belong to a branch of the conversation that was left."
         ));
     }
-    if run.last > newest {
+    if *run.end() > newest {
         words.push(match newest {
             0 => "This session has no calls yet.".to_owned(),
             _ => format!("The newest call is {}.", call(newest)),
@@ -145,26 +144,20 @@ fn call(number: u32) -> Handle {
     Handle { kind: HandleKind::Toolcall, number }
 }
 
-impl Run {
-    fn holds(self, handle: Handle) -> bool {
-        handle.kind == HandleKind::Toolcall && (self.first..=self.last).contains(&handle.number)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_run_is_given_as_fold_lines_name_it_or_nearly_so() {
-        let run = |first, last| Some((HandleKind::Toolcall, Run { first, last }));
+        let run = |first, last| Some((HandleKind::Toolcall, first..=last));
         for text in
             ["t31-t44", "[t31-t44]", "t31-44", "t44-t31", "t31..t44", "t31 - t44", "t31–t44"]
         {
             assert_eq!(parse_run(text), run(31, 44), "{text}");
         }
         assert_eq!(parse_run("t7-t7"), run(7, 7));
-        assert_eq!(parse_run("f3-f9"), Some((HandleKind::File, Run { first: 3, last: 9 })));
+        assert_eq!(parse_run("f3-f9"), Some((HandleKind::File, 3..=9)));
         for text in [
             "t31",
             "t31-f44",

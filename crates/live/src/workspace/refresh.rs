@@ -62,14 +62,13 @@ impl LiveSession {
     fn check_standing_files(&mut self) -> Result<Vec<(ObjectId, FileChange)>> {
         let began = self.journal.store.now();
         let files = self.standing_files();
-        let files = self.find_differing(&files, &|_| {})?.files;
+        let mut files = self.find_differing(&files, &|_| {})?.files;
         let from_elsewhere = self.find_from_elsewhere()?;
         let mut before: Vec<_> =
             files.iter().map(|file| Announced::of(&self.journal, file)).collect();
         let is_pools = self.options.settings.layout == Layout::Pools;
         let cause = if is_pools { Cause::Changed } else { Cause::Checked };
         let mut findings = self.read_known_files(&files, cause)?;
-        let mut files = files;
         for from in from_elsewhere {
             let file = from.file.clone();
             let stands = self.stands(&file);

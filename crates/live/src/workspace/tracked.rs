@@ -40,16 +40,6 @@ struct Kept {
     failed: BTreeSet<String>,
 }
 
-/// What a tracker reported since the last call.
-#[derive(Debug, Default)]
-pub(crate) struct TrackerReport {
-    /// Moved files, in the order in which they moved: the object that each was, and the one that it
-    /// is. Ask for the paths with [`LiveSession::paths_of_move`] after following the earlier moves.
-    pub(crate) moves: Vec<(ObjectId, ObjectId)>,
-    /// Notices for the user.
-    pub(crate) notices: Vec<Notice>,
-}
-
 impl LiveSession {
     /// Tracks the files whose text the model has seen or will see, until the session is closed or
     /// dropped.
@@ -108,16 +98,20 @@ impl LiveSession {
         }
     }
 
-    /// Takes what the tracker reported since the last time.
-    pub(crate) fn take_tracker_report(&self) -> TrackerReport {
-        let Some(tracked) = &self.workspace.tracked else { return TrackerReport::default() };
+    /// Takes what the tracker reported since the last time; notices for the user wait for the next
+    /// call. Returns the moved files, in the order in which they moved: the object that each was,
+    /// and the one that it is. Ask for the paths with [`Self::paths_of_move`] after following the
+    /// earlier moves.
+    pub(crate) fn take_tracker_report(&mut self) -> Vec<(ObjectId, ObjectId)> {
+        let Some(tracked) = &self.workspace.tracked else { return Vec::new() };
         let Kept { moves, polled, failed } = std::mem::take(&mut *lock(&tracked.kept));
         let polled = polled.into_iter().map(|(folders, reason)| Notice::Polling {
             folders: folders as u64,
             reason: reason.as_str(),
         });
         let failed = failed.into_iter().map(|problem| Notice::TrackingFailed { problem });
-        TrackerReport { moves, notices: polled.chain(failed).collect() }
+        self.waiting.extend(polled.chain(failed));
+        moves
     }
 
     /// The old and the new path of a file that the tracker saw move, as the agent sees them. `None`

@@ -8,8 +8,8 @@ use std::rc::Rc;
 use serde::Serialize;
 
 use super::objects::Way;
-use super::pool_lines;
 use crate::journal::stored_version;
+use crate::recorded::slots::pool_lines;
 use crate::recorded::text_of;
 use base::error::Result;
 use base::object::{Hash, ObjectId, ObjectType};
