@@ -25,7 +25,7 @@ use self::standing::{Standing, read_standing};
 use super::finding::{FindingCode, MemoryFinding};
 use super::journal::{self, Begun, EntryStatus, JOURNAL_FILE, Journal, Operation, OperationId};
 use super::scope::{LOCAL_INDEX_FILE, Scope};
-use super::sidecar::{self, FolderLock, MemoryFolder, Place, SidecarFile};
+use super::sidecar::{self, FolderLock, MemoryFolder, Place};
 use base::error::Result;
 use base::object::Hash;
 use files::private::Placed;
@@ -111,7 +111,7 @@ pub fn flush_watched(
     on_step: &mut dyn FnMut(FlushStep),
 ) -> Result<FlushReport> {
     let mut report = FlushReport::default();
-    if folder.read(JOURNAL_FILE) == SidecarFile::Nothing {
+    if matches!(folder.bytes(JOURNAL_FILE), Ok(None)) {
         return Ok(report);
     }
     let lock = folder.lock()?;

@@ -69,17 +69,6 @@ pub struct MemoryFolder {
     local: Option<PathBuf>,
 }
 
-/// The state of a file in a memory folder.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SidecarFile {
-    /// Its text.
-    Text(String),
-    /// There is none.
-    Nothing,
-    /// It exists but cannot be used, and why.
-    Unusable(MemoryFinding),
-}
-
 /// A file name and the open folder that holds it. The file need not exist.
 #[derive(Debug)]
 pub(crate) struct Place {
@@ -210,37 +199,13 @@ impl MemoryFolder {
         }
     }
 
-    /// Reads a file of the folder. Never waits for a pipe, and never reads more than 16 MiB.
-    pub fn read(&self, name: &str) -> SidecarFile {
-        let named = self.path_of(name);
-        let unusable = |code, words: String| {
-            SidecarFile::Unusable(MemoryFinding::new(code, words).at(&named, None))
-        };
-        let asked = (self.clone(), name.to_owned());
-        let state = looks::together(move || {
-            let place = asked.0.place(&asked.1, false)?;
-            Ok(place.map_or(FileState::Missing, |place| place.state(MAX_FILE_BYTES)))
-        });
-        let state = match state {
-            Some(Ok(state)) => state,
-            Some(Err(error)) => return SidecarFile::Unusable(finding_of(&error)),
-            None => FileState::Unreadable { reason: looks::no_answer().to_string() },
-        };
-        match state {
-            FileState::Text { text, .. } => SidecarFile::Text(text),
-            FileState::Missing => SidecarFile::Nothing,
-            FileState::Binary { .. } => {
-                unusable(FindingCode::NotText, "the file is not UTF-8, and is ignored".to_owned())
-            }
-            FileState::TooLarge { size } => unusable(
-                FindingCode::TooLarge,
-                format!("the file has {size} bytes, at most {MAX_FILE_BYTES} are read"),
-            ),
-            FileState::Unreadable { reason } => {
-                unusable(FindingCode::Unreadable, format!("it cannot be read: {reason}"))
-            }
-            _ => unusable(FindingCode::Unreadable, "it cannot be read".to_owned()),
-        }
+    /// The text of a file of the folder; `None` where there is none.
+    ///
+    /// # Errors
+    /// `OUTSIDE_PROJECT`; `FILE` if it cannot be read, or is not UTF-8.
+    pub(crate) fn text(&self, name: &str) -> Result<Option<String>> {
+        let text = self.bytes(name)?.map(String::from_utf8).transpose();
+        text.map_err(|_| failed("read", self.path_of(name), ErrorKind::InvalidData.into()))
     }
 
     /// Reads a JSON Lines sidecar, and reports the lines that do not count. A missing or unreadable
@@ -262,7 +227,7 @@ impl MemoryFolder {
         name: &str,
     ) -> Result<(JsonLines<T>, Vec<MemoryFinding>)> {
         let path = self.path_of(name);
-        let found = lines::read(&self.bytes(name)?);
+        let found = lines::read(&self.bytes(name)?.unwrap_or_default());
         let findings = found.bad.iter().map(|bad| bad.finding(&path)).collect();
         Ok((found, findings))
     }
@@ -302,7 +267,7 @@ impl MemoryFolder {
     /// As [`Self::write`].
     pub(crate) fn set_aside(&self, name: &str, lines: &[String]) -> Result<PathBuf> {
         let aside = format!("{name}{SET_ASIDE}");
-        let there = self.bytes(&aside)?;
+        let there = self.bytes(&aside)?.unwrap_or_default();
         if there.len() > MAX_ASIDE_BYTES {
             // The newer half.
             let from = memchr::memchr(b'\n', &there[there.len() / 2..]);
@@ -343,7 +308,7 @@ impl MemoryFolder {
             return Ok(());
         }
         // Git reads no link, and lets what is taken back count.
-        let there = self.bytes(GITIGNORE)?;
+        let there = self.bytes(GITIGNORE)?.unwrap_or_default();
         let there = String::from_utf8_lossy(&there);
         let in_force: Vec<&str> =
             there.lines().rev().take_while(|line| !line.starts_with('!')).collect();
@@ -405,7 +370,12 @@ impl MemoryFolder {
         made.ok_or_else(|| Error::internal("a folder that was made is missing"))
     }
 
-    fn bytes(&self, name: &str) -> Result<Vec<u8>> {
+    /// The bytes of a file of the folder; `None` where there is none. Never waits for a pipe, and never
+    /// reads more than 16 MiB.
+    ///
+    /// # Errors
+    /// As [`Self::lines`].
+    pub(crate) fn bytes(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let asked = (self.clone(), name.to_owned());
         let read = looks::together(move || {
             let Some(place) = asked.0.place(&asked.1, false)? else { return Ok(Held::Missing) };
@@ -414,8 +384,8 @@ impl MemoryFolder {
         });
         let failed = |source| failed("read", self.path_of(name), source);
         match read.unwrap_or_else(|| Err(failed(looks::no_answer())))? {
-            Held::Bytes(bytes) => Ok(bytes),
-            Held::Missing => Ok(Vec::new()),
+            Held::Bytes(bytes) => Ok(Some(bytes)),
+            Held::Missing => Ok(None),
             Held::TooLarge(_) => Err(failed(ErrorKind::FileTooLarge.into())),
         }
     }

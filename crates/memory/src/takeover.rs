@@ -10,7 +10,7 @@ use super::facts::LOCAL_FACTS_FILE;
 use super::journal::{JOURNAL_FILE, own_lines};
 use super::keeping::StoreAccess;
 use super::scope::{Folders, LOCAL_INDEX_FILE, Scope};
-use super::sidecar::{LOCK_FILE, MAX_FILE_BYTES, MemoryFolder, OWN_FILES, SidecarFile};
+use super::sidecar::{LOCK_FILE, MAX_FILE_BYTES, MemoryFolder, OWN_FILES};
 use super::warning::Warning;
 use files::private::{FolderAccess, Held, HeldFolder};
 use settings::held_by_git;
@@ -46,13 +46,10 @@ fn take_local(folders: &Folders, folder: &MemoryFolder) -> Option<()> {
         return None;
     }
     let _lock = folder.try_lock().ok()??;
-    let SidecarFile::Text(said) = folder.read(LOCAL_INDEX_FILE) else { return None };
+    let said = folder.text(LOCAL_INDEX_FILE).ok()??;
     let shared = folder.holding(LOCAL_INDEX_FILE);
-    let there = match shared.read(LOCAL_INDEX_FILE) {
-        SidecarFile::Text(there) => format!("{}\n\n", there.trim_end()),
-        SidecarFile::Nothing => String::new(),
-        SidecarFile::Unusable(_) => return None,
-    };
+    let there = shared.text(LOCAL_INDEX_FILE).ok()?;
+    let there = there.map(|there| format!("{}\n\n", there.trim_end())).unwrap_or_default();
     shared.write(LOCAL_INDEX_FILE, format!("{there}{said}").as_bytes()).ok()?;
     folders.note_written(std::iter::once(LOCAL_INDEX_FILE), &BTreeSet::new());
     folder.made(LOCAL_INDEX_FILE).ok()?.folder.remove(LOCAL_INDEX_FILE).ok()
