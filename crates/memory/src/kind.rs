@@ -5,126 +5,55 @@
 use super::page::{PageKind, each_word, words};
 
 /// Words of headings that say what stands below.
-const HEADINGS: [(PageKind, &[&str]); 5] = [
+const HEADINGS: [(PageKind, &str); 5] = [
     (
         PageKind::Instruction,
-        &[
-            "rule",
-            "rules",
-            "invariant",
-            "invariants",
-            "instruction",
-            "instructions",
-            "convention",
-            "conventions",
-            "must",
-            "never",
-            "always",
-            "constraint",
-            "constraints",
-            "regel",
-            "regeln",
-            "konventionen",
-        ],
+        "rule rules invariant invariants instruction instructions convention conventions must never \
+         always constraint constraints regel regeln konventionen",
     ),
-    (PageKind::Decision, &["decision", "decisions", "adr", "adrs", "rationale"]),
+    (PageKind::Decision, "decision decisions adr adrs rationale"),
     (
         PageKind::Procedure,
-        &[
-            "command",
-            "commands",
-            "procedure",
-            "procedures",
-            "howto",
-            "workflow",
-            "workflows",
-            "build",
-            "release",
-            "releasing",
-            "deploy",
-            "deployment",
-            "setup",
-            "steps",
-            "runbook",
-        ],
+        "command commands procedure procedures howto workflow workflows build release releasing \
+         deploy deployment setup steps runbook",
     ),
-    (PageKind::Preference, &["preference", "preferences", "style", "taste"]),
-    (PageKind::Reference, &["reference", "references", "links", "resources", "pointers", "see"]),
+    (PageKind::Preference, "preference preferences style taste"),
+    (PageKind::Reference, "reference references links resources pointers see"),
 ];
-
 /// Most words of a beginning.
 const LONGEST_BEGINNING: usize = 4;
 /// First words of texts that say what they are.
-const BEGINNINGS: [(PageKind, &[&str]); 4] = [
+const BEGINNINGS: [(PageKind, &str); 4] = [
     (
         PageKind::Instruction,
-        &[
-            "always",
-            "never",
-            "do not",
-            "don t",
-            "must",
-            "must not",
-            "make sure",
-            "ensure",
-            "only use",
-            "avoid",
-            "nie",
-            "niemals",
-            "immer",
-            "nicht",
-        ],
+        "always, never, do not, don t, must, must not, make sure, ensure, only use, avoid, nie, \
+         niemals, immer, nicht",
     ),
     (
         PageKind::Decision,
-        &[
-            "decided",
-            "decision",
-            "we decided",
-            "we chose",
-            "chose",
-            "we use",
-            "switched",
-            "we switched",
-            "agreed",
-        ],
+        "decided, decision, we decided, we chose, chose, we use, switched, we switched, agreed",
     ),
     (
         PageKind::Preference,
-        &[
-            "prefer",
-            "prefers",
-            "user prefers",
-            "the user prefers",
-            "likes",
-            "wants",
-            "the user wants",
-            "user wants",
-        ],
+        "prefer, prefers, user prefers, the user prefers, likes, wants, the user wants, user wants",
     ),
-    (
-        PageKind::Procedure,
-        &["to build", "to run", "to test", "to release", "to deploy", "how to", "steps"],
-    ),
+    (PageKind::Procedure, "to build, to run, to test, to release, to deploy, how to, steps"),
 ];
 
 /// The kind of a text below some headings. `said`: what announces it, and the text. `links_only`:
 /// whether it says little besides a link.
 pub(super) fn kind_of(headings: &[String], said: [&str; 2], links_only: bool) -> PageKind {
-    let firsts: [Vec<String>; 2] =
-        said.map(|text| each_word(text).take(LONGEST_BEGINNING).collect());
-    let begins = |beginning: &&str| {
-        let count = beginning.split(' ').count();
-        firsts.iter().any(|first| {
-            first.len() >= count
-                && first[..count].iter().map(String::as_str).eq(beginning.split(' '))
-        })
+    let first = |text| each_word(text).take(LONGEST_BEGINNING).collect::<Vec<_>>().join(" ");
+    let firsts = said.map(first);
+    let begins = |beginning: &str| {
+        let mut behind = firsts.iter().filter_map(|first| first.strip_prefix(beginning));
+        behind.any(|behind| behind.is_empty() || behind.starts_with(' '))
     };
     if links_only {
         return PageKind::Reference;
     }
     for (kind, beginnings) in BEGINNINGS {
-        if beginnings.iter().any(begins) {
+        if beginnings.split(", ").any(begins) {
             return kind;
         }
     }
@@ -134,7 +63,7 @@ pub(super) fn kind_of(headings: &[String], said: [&str; 2], links_only: bool) ->
     for heading in headings.iter().rev() {
         let heading = words(heading);
         for (kind, names) in HEADINGS {
-            if heading.iter().any(|word| names.contains(&word.as_str())) {
+            if names.split(' ').any(|name| heading.iter().any(|word| word == name)) {
                 return kind;
             }
         }
