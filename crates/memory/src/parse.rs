@@ -130,7 +130,13 @@ fn sections(text: &str, document: &Document) -> Vec<Draft> {
     let starts = std::iter::once((front, None))
         .chain(document.headings.iter().map(|heading| (heading.range.end, Some(heading))));
     let ends = document.headings.iter().map(|heading| heading.range.start).chain([text.len()]);
-    let mut lines = Lines::new(text);
+    // Ascending places alone, so that each byte is looked at once.
+    let (mut at, mut number) = (0, 1);
+    let mut line_at = |place: usize| {
+        number += line(memchr::memchr_iter(b'\n', &text.as_bytes()[at..place]).count());
+        at = place;
+        number
+    };
     let drafts = starts.zip(ends).filter_map(|((start, heading), end)| {
         let body = text.get(start..end)?;
         let said = body.trim();
@@ -142,32 +148,12 @@ fn sections(text: &str, document: &Document) -> Vec<Draft> {
         Some(Draft {
             headings: headings_at(document, range.start),
             key: heading.map(|heading| heading.text.clone()),
-            lines: lines.at(range.start)..lines.at(range.end - 1),
+            lines: line_at(range.start)..line_at(range.end - 1),
             range,
             lead_in: None,
         })
     });
     drafts.collect()
-}
-
-/// Converts ascending byte offsets to line numbers.
-struct Lines<'a> {
-    text: &'a str,
-    at: usize,
-    line: u32,
-}
-
-impl<'a> Lines<'a> {
-    fn new(text: &'a str) -> Self {
-        Self { text, at: 0, line: 1 }
-    }
-
-    fn at(&mut self, place: usize) -> u32 {
-        let between = &self.text.as_bytes()[self.at..place];
-        self.line += line(memchr::memchr_iter(b'\n', between).count());
-        self.at = place;
-        self.line
-    }
 }
 
 fn line(number: usize) -> u32 {
