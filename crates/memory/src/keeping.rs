@@ -229,39 +229,18 @@ impl Keeper {
             let found = warnings.iter().filter(|warning| codes.contains(&warning.code));
             found.map(|warning| &*warning.path).collect()
         };
-        let (torn, unsure) = (warned(&[TORN]), warned(&UNSURE));
-        let path_of = |scope: Scope, file: &str| {
-            let folder = folders.folder(scope);
-            folder.map(|folder| if file.is_empty() { folder.to_owned() } else { folder.join(file) })
-        };
-        let changed_at = |scope: Scope, file: &str| {
-            let stamp = source::stamp(&path_of(scope, file)?)?;
-            Some(Timestamp(stamp.mtime_ns / 1_000_000))
-        };
-        let is_among = |paths: &[&Path], scope: Scope, file: &str| {
-            path_of(scope, file).is_none_or(|path| paths.contains(&&*path))
-        };
-        let is_torn = &|scope: Scope, file: &str| is_among(&torn, scope, file);
-        let is_unsure = &|scope: Scope, file: &str| is_among(&unsure, scope, file);
-        // Asked once for each file, not for each of its pages: git's index is read for it.
-        let written: RefCell<BTreeMap<(Scope, String), bool>> = RefCell::default();
-        let is_written_here = &|scope: Scope, file: &str| {
-            let ask = || folders.is_written_here(scope, file);
-            *written.borrow_mut().entry((scope, file.to_owned())).or_insert_with(ask)
-        };
-        let (pages, changed_at) = (&pages, &changed_at);
         let met = Met {
-            pages,
-            changed_at,
-            is_torn,
-            is_unsure,
-            is_written_here,
+            folders,
+            pages: &pages,
+            torn: warned(&[TORN]),
+            unsure: warned(&UNSURE),
             checked_out,
             places,
             now,
+            written: RefCell::default(),
         };
         // Who wrote an entry by hand commits it, and its facts with it.
-        self.is_shared |= self.book.update(folders, met);
+        self.is_shared |= self.book.update(&met);
     }
 
     /// Puts changed memory files and newly pinned files into the store, so that a diff can be

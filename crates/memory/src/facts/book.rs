@@ -2,13 +2,14 @@
 //! with the pages, and written when they change. If a file cannot be written, only its facts are
 //! lost. Must not say what follows from facts.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{FACTS_FILE, Fact, LOCAL_FACTS_FILE, day, days_between, joined, text_hash, text_of};
 use crate::citations::Cite;
 use crate::identity::KnownPage;
-use crate::page::{Page, PageId};
+use crate::page::{Page, PageId, PagePlace};
 use crate::pins::{CitationPin, Citing, Places};
 use crate::scope::{Folders, LOCAL_INDEX_FILE, Scope};
 use crate::sidecar::{MAX_FILE_BYTES, MemoryFolder, finding_of};
@@ -45,24 +46,46 @@ pub(crate) struct Book {
 }
 
 /// The current pages, for [`Book::update`].
-#[derive(Clone, Copy)]
 pub(crate) struct Met<'a> {
+    pub(crate) folders: &'a Folders,
     /// All pages, with their stable IDs.
     pub(crate) pages: &'a [&'a Page],
-    /// When each page's file last changed, where known.
-    pub(crate) changed_at: &'a dyn Fn(Scope, &str) -> Option<Timestamp>,
-    /// Whether a file holds merge markers: its pages are not what anybody wrote.
-    pub(crate) is_torn: &'a dyn Fn(Scope, &str) -> bool,
-    /// Whether a file could be read only in part or not at all: it may have more pages.
-    pub(crate) is_unsure: &'a dyn Fn(Scope, &str) -> bool,
-    /// Whether a file was written by this person, and not by git.
-    pub(crate) is_written_here: &'a dyn Fn(Scope, &str) -> bool,
+    /// Files that hold merge markers: their pages are not what anybody wrote.
+    pub(crate) torn: Vec<&'a Path>,
+    /// Files and folders that could be read only in part or not at all: they may have more pages.
+    pub(crate) unsure: Vec<&'a Path>,
     /// What is checked out in the project.
     pub(crate) checked_out: &'a str,
     /// Where cited files are.
     pub(crate) places: &'a Places,
     /// Now.
     pub(crate) now: Timestamp,
+    /// What [`Self::is_written_here`] found out.
+    pub(crate) written: RefCell<BTreeMap<(Scope, String), bool>>,
+}
+
+impl Met<'_> {
+    /// Whether a file, or its scope's folder where `file` is empty, is one of some paths.
+    fn is_among(&self, paths: &[&Path], scope: Scope, file: &str) -> bool {
+        let folder = self.folders.folder(scope);
+        folder.is_none_or(|folder| {
+            let path = if file.is_empty() { folder } else { &folder.join(file) };
+            paths.contains(&path)
+        })
+    }
+
+    /// When a file last changed, where that is known.
+    fn changed_at(&self, scope: Scope, file: &str) -> Option<Timestamp> {
+        let stamp = source::stamp(&self.folders.folder(scope)?.join(file))?;
+        Some(Timestamp(stamp.mtime_ns / 1_000_000))
+    }
+
+    /// Whether a page's file was written by this person, and not by git. Asked once for each file, not
+    /// for each of its pages: git's index is read for it.
+    fn is_written_here(&self, PagePlace { scope, file, .. }: &PagePlace) -> bool {
+        let ask = || self.folders.is_written_here(*scope, file);
+        *self.written.borrow_mut().entry((*scope, file.clone())).or_insert_with(ask)
+    }
 }
 
 impl Book {
@@ -94,8 +117,8 @@ impl Book {
     /// Brings the facts up to date with the pages: citations of new or edited pages are pinned,
     /// missing pages are marked. Returns whether this person wrote a
     /// page of a repository by hand.
-    pub(crate) fn update(&mut self, folders: &Folders, met: Met<'_>) -> bool {
-        let today = day(met.now);
+    pub(crate) fn update(&mut self, met: &Met<'_>) -> bool {
+        let (folders, today) = (met.folders, day(met.now));
         let (mut is_written, is_in_git) = (false, !met.checked_out.is_empty());
         for (scope, folder) in chapters(folders) {
             let path = folder.path();
@@ -105,8 +128,8 @@ impl Book {
             let mut open = Vec::new();
             for page in &here {
                 let place = &page.place;
-                if !(met.is_torn)(place.scope, &place.file) {
-                    is_written |= chapter.meet(page, &met, &today, &mut open)
+                if !met.is_among(&met.torn, place.scope, &place.file) {
+                    is_written |= chapter.meet(page, met, &today, &mut open)
                         && place.scope == Scope::Project
                         && is_in_git;
                 }
@@ -115,8 +138,8 @@ impl Book {
                 chapter.pin(&citing.page.id, pins);
             }
             let present: BTreeSet<&PageId> = here.iter().map(|page| &page.id).collect();
-            let is_unsure =
-                |fact: &Fact| (met.is_unsure)(fact.scope, &fact.file) || (met.is_unsure)(scope, "");
+            let is_unsure = |scope, file: &str| met.is_among(&met.unsure, scope, file);
+            let is_unsure = |fact: &Fact| is_unsure(fact.scope, &fact.file) || is_unsure(scope, "");
             chapter.miss(&present, &is_unsure, &today);
         }
         is_written
@@ -140,25 +163,18 @@ impl Book {
 
     fn pin_anew(&mut self, pages: &[&Page], places: &Places, with: impl Fn(Fact) -> Fact) {
         for (page, cites) in pages.iter().zip(places.pin_pages(pages)) {
-            let Some(chapter) = self.chapter_of(&page.id) else { continue };
-            if let Some(fact) = chapter.facts.get(&page.id).cloned() {
-                chapter.set(Fact { cites, ..with(fact) });
-            }
+            self.amend(&page.id, |fact| Fact { cites, ..with(fact) });
         }
     }
 
     /// Records that pages were read or recalled today.
     pub(crate) fn note_use(&mut self, pages: &[PageId], now: Timestamp) {
-        let today = day(now);
+        let used = day(now);
         for id in pages {
-            let Some(chapter) = self.chapter_of(id) else { continue };
-            let Some(mut fact) = chapter.facts.get(id).filter(|fact| fact.used != today).cloned()
-            else {
-                continue;
-            };
-            fact.uses += 1;
-            fact.used.clone_from(&today);
-            chapter.set(fact);
+            self.amend(id, |fact| {
+                let uses = fact.uses + u64::from(fact.used != used);
+                Fact { uses, used: used.clone(), ..fact }
+            });
         }
     }
 
@@ -174,11 +190,7 @@ impl Book {
 
     /// Records where a page was imported from.
     pub(crate) fn note_origin(&mut self, id: &PageId, origin: &str) {
-        let Some(chapter) = self.chapter_of(id) else { return };
-        if let Some(fact) = chapter.facts.get(id).filter(|fact| fact.origin != origin) {
-            let fact = Fact { origin: origin.to_owned(), ..fact.clone() };
-            chapter.set(fact);
-        }
+        self.amend(id, |fact| Fact { origin: origin.to_owned(), ..fact });
     }
 
     /// Writes what changed. Skips a folder in which another process is writing, until the next
@@ -212,8 +224,12 @@ impl Book {
         (warnings, is_done)
     }
 
-    fn chapter_of(&mut self, id: &PageId) -> Option<&mut Chapter> {
-        self.chapters.values_mut().find(|chapter| chapter.facts.contains_key(id))
+    fn amend(&mut self, id: &PageId, with: impl FnOnce(Fact) -> Fact) {
+        let mut chapters = self.chapters.values_mut();
+        let Some(chapter) = chapters.find(|chapter| chapter.facts.contains_key(id)) else { return };
+        if let Some(fact) = chapter.facts.get(id).cloned() {
+            chapter.set(with(fact));
+        }
     }
 }
 
@@ -273,7 +289,7 @@ impl Chapter {
                 open.push(Citing { page, cites, is_new });
             }
         };
-        let is_written = || (met.is_written_here)(place.scope, &place.file);
+        let is_written = || met.is_written_here(place);
         let on = if place.scope == Scope::Project && !self.shared.contains_key(&page.id) {
             met.checked_out.to_owned()
         } else {
@@ -281,7 +297,7 @@ impl Chapter {
         };
         let Some(known) = self.facts.get(&page.id) else {
             // It is at least as old as its file.
-            let changed_at = (met.changed_at)(place.scope, &place.file);
+            let changed_at = met.changed_at(place.scope, &place.file);
             let since = changed_at.map(day).filter(|since| since.as_str() < today);
             let fact = Fact::new(page, since.unwrap_or_else(|| today.to_owned()));
             let is_written = is_written();
