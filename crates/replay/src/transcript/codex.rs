@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use super::Parts;
 use super::lines::Line;
 use super::message::{
-    INJECTED, Message, call_block, counts_of, image_block, said, text, text_block, thinking_block,
-    time_of, usage,
+    INJECTED, Message, arguments_of, call_block, counts_of, image_block, said, text, text_block,
+    thinking_block, time_of, usage,
 };
 use super::notes::{Notes, OF_PROVIDER};
 
@@ -165,7 +165,7 @@ impl Rollout {
                 notes.count(OF_PROVIDER);
             }
             (kind, Some(id)) if kind.ends_with("_call") => {
-                self.say(call_block(id, tool_of(item, kind), &arguments_of(item)));
+                self.say(call_block(id, tool_of(item, kind), Some(&arguments_in(item))));
                 // What the provider asked of an MCP server has its answer in place.
                 let output = text(item, "output");
                 if let Some(shown) = output.or_else(|| text(item, "error")) {
@@ -296,17 +296,12 @@ fn tool_of<'a>(item: &'a Map<String, Value>, kind: &'a str) -> &'a str {
 
 /// A call's arguments: a function has JSON in a string, a custom tool a text, the local shell an
 /// action.
-fn arguments_of(item: &Map<String, Value>) -> Value {
+fn arguments_in(item: &Map<String, Value>) -> Value {
     if let Some(input) = item.get("input") {
         return json!({ "input": input });
     }
-    let given = item.get("arguments").or_else(|| item.get("action")).unwrap_or(&Value::Null);
-    let parsed = given.as_str().and_then(|text| serde_json::from_str(text).ok());
-    match parsed.unwrap_or_else(|| given.clone()) {
-        Value::Object(arguments) => Value::Object(arguments),
-        Value::Null => json!({}),
-        other => json!({ "arguments": other }),
-    }
+    let given = item.get("arguments").or_else(|| item.get("action"));
+    arguments_of(given.unwrap_or(&Value::Null), "arguments")
 }
 
 /// Whether newer versions say that nothing in a user's message is a person's.

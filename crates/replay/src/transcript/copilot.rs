@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::Parts;
 use super::lines::Line;
 use super::message::{
-    INJECTED, Message, call_block, image_block, said, text, thinking_block, time_of, usage,
+    INJECTED, Message, call_block, image_block, list, said, text, thinking_block, time_of, usage,
 };
 use super::notes::Notes;
 
@@ -131,7 +131,7 @@ impl Session {
         // What the model saw: the text with the time and the attached files around it.
         let sent = text(data, "transformedContent").or_else(|| text(data, "content"));
         let mut blocks: Vec<Value> = sent.and_then(said).into_iter().collect();
-        let attached = data.get("attachments").and_then(Value::as_array).into_iter().flatten();
+        let attached = list(data, "attachments").iter();
         blocks.extend(
             attached
                 .filter_map(Value::as_object)
@@ -160,7 +160,7 @@ impl Session {
         self.open = response.map(str::to_owned);
         let Some(message) = self.parts.messages.last_mut() else { return };
         let thinking = text(data, "reasoningText").filter(|text| !text.is_empty());
-        let calls = data.get("toolRequests").and_then(Value::as_array).into_iter().flatten();
+        let calls = list(data, "toolRequests").iter();
         let blocks = thinking.map(|text| thinking_block(text, None)).into_iter();
         let blocks = blocks.chain(text(data, "content").and_then(said));
         message.say(blocks.chain(calls.filter_map(call)), false);
@@ -175,11 +175,9 @@ impl Session {
         let shown = object("result").and_then(|result| text(result, "content"));
         let shown = shown.or_else(|| text(object("error")?, "message"));
         let mut blocks: Vec<Value> = shown.and_then(said).into_iter().collect();
-        let images = object("result").and_then(|result| result.get("binaryResultsForLlm"));
-        let images = images.and_then(Value::as_array).into_iter().flatten();
-        blocks.extend(
-            images.filter_map(Value::as_object).filter_map(|image| self.image(image, notes)),
-        );
+        let images = object("result").map(|result| list(result, "binaryResultsForLlm"));
+        let images = images.into_iter().flatten().filter_map(Value::as_object);
+        blocks.extend(images.filter_map(|image| self.image(image, notes)));
         let exit = object("shellExecution").and_then(|shell| shell.get("exitCode")?.as_i64());
         let is_done = data.get("success").and_then(Value::as_bool).unwrap_or(true);
         let has_failed = !is_done || exit.is_some_and(|code| code != 0);
@@ -235,7 +233,7 @@ fn call(request: &Value) -> Option<Value> {
             Ok(Value::Object(arguments)) => Value::Object(arguments),
             _ => json!({ "input": text }),
         },
-        _ => json!({}),
+        _ => Value::Null,
     };
-    Some(call_block(id, name, &arguments))
+    Some(call_block(id, name, Some(&arguments)))
 }

@@ -20,7 +20,7 @@ use self::content::{blocks_of, call_blocks, is_repeated, results_of, text_of};
 use self::log::Log;
 use super::Parts;
 use super::lines::Line;
-use super::message::{COMPACTION_SUMMARY, INJECTED, Message, thinking_block, time_of, usage};
+use super::message::{COMPACTION_SUMMARY, INJECTED, Message, list, thinking_block, time_of, usage};
 use super::notes::Notes;
 
 /// Beginning of the message in which the program tells the model about the folder.
@@ -71,7 +71,7 @@ fn folder_in(record: &Record) -> Option<String> {
 /// A response's calls whose results are stored with them. The results are repeated in the next
 /// message.
 fn answered_in(record: &Record) -> impl Iterator<Item = &str> {
-    let calls = record.object.get("toolCalls").and_then(Value::as_array).into_iter().flatten();
+    let calls = list(&record.object, "toolCalls").iter();
     let ended = calls.filter(|call| call.get("result").is_some_and(|result| !result.is_null()));
     ended.filter_map(|call| call.get("id")?.as_str())
 }
@@ -118,8 +118,8 @@ fn assistant(record: &Record, time: Option<i64>, notes: &mut Notes) -> Vec<Messa
     let object = &record.object;
     let mut message =
         Message::assistant("google", record.text_at("model").unwrap_or_default(), time);
-    let thoughts = object.get("thoughts").and_then(Value::as_array).into_iter().flatten();
-    let calls = object.get("toolCalls").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let thoughts = list(object, "thoughts").iter();
+    let calls = list(object, "toolCalls");
     let content = object.get("content").unwrap_or(&Value::Null);
     let mut blocks: Vec<Value> = thoughts.filter_map(thought).collect();
     blocks.extend(blocks_of(content, notes));

@@ -260,6 +260,19 @@ pub(super) fn text<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a 
     object.get(key)?.as_str()
 }
 
+/// The list of a member; empty if there is none.
+pub(super) fn list<'a>(object: &'a Map<String, Value>, key: &str) -> &'a [Value] {
+    object.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// The objects among some values.
+pub(super) fn objects(values: Vec<Value>) -> impl Iterator<Item = Map<String, Value>> {
+    values.into_iter().filter_map(|value| match value {
+        Value::Object(object) => Some(object),
+        _ => None,
+    })
+}
+
 /// The block of a text; `None` if it is empty, because providers refuse empty blocks.
 pub(super) fn said(text: &str) -> Option<Value> {
     (!text.is_empty()).then(|| text_block(text))
@@ -279,9 +292,21 @@ pub(super) fn thinking_block(thinking: &str, signature: Option<&str>) -> Value {
     block
 }
 
-/// A tool call.
-pub(super) fn call_block(id: &str, name: &str, arguments: &Value) -> Value {
+/// A tool call; it has no arguments unless they are an object.
+pub(super) fn call_block(id: &str, name: &str, arguments: Option<&Value>) -> Value {
+    let none = json!({});
+    let arguments = arguments.filter(|arguments| arguments.is_object()).unwrap_or(&none);
     json!({ "type": "toolCall", "id": id, "name": name, "arguments": arguments })
+}
+
+/// The arguments that a program wrote, as JSON in a text or as they are; if they are no object, as one
+/// argument of this name.
+pub(super) fn arguments_of(given: &Value, name: &str) -> Value {
+    let parsed = given.as_str().and_then(|text| serde_json::from_str(text).ok());
+    match parsed.unwrap_or_else(|| given.clone()) {
+        arguments @ (Value::Object(_) | Value::Null) => arguments,
+        other => json!({ name: other }),
+    }
 }
 
 /// An image from base64 data.

@@ -12,7 +12,8 @@ use serde_json::{Map, Value, json};
 use super::claude_code::blocks;
 use super::lines::Line;
 use super::message::{
-    Message, call_block, counts_of, image_block, text_block, thinking_block, time_of, usage,
+    Message, arguments_of, call_block, counts_of, image_block, list, objects, text_block,
+    thinking_block, time_of, usage,
 };
 use super::notes::Notes;
 use super::{Counts, Format, Parts};
@@ -101,17 +102,14 @@ pub(super) fn unfolded(mut lines: Vec<Line<'_>>) -> Vec<Line<'_>> {
     };
     let (number, model) = (one.number, one.object.remove("model"));
     let head = one.object.remove("session");
-    let objects = head.into_iter().chain(list).filter_map(|value| match value {
-        Value::Object(object) => Some(object),
-        _ => None,
-    });
+    let lines = objects(head.into_iter().chain(list).collect());
     let line = |mut object: Map<String, Value>| {
         if let Some(model) = &model {
             object.entry("model").or_insert_with(|| model.clone());
         }
         Line { number, text: None, object }
     };
-    objects.map(line).collect()
+    lines.map(line).collect()
 }
 
 /// Whether a role is a program's note between messages: one with `_`, or how mini-SWE-agent ended.
@@ -171,9 +169,8 @@ impl Marks {
 
     /// Takes the blocks of a message; returns what is wrong with them.
     fn blocks(&mut self, line: &Line<'_>) -> Option<String> {
-        let content = line.object.get("content").and_then(Value::as_array);
         let mut strange = None;
-        for block in content.into_iter().flatten() {
+        for block in list(&line.object, "content") {
             let kind = block.get("type").and_then(Value::as_str).unwrap_or_default();
             if kind == "tool_result" && !block.get("tool_use_id").is_some_and(Value::is_string) {
                 strange.get_or_insert("has a block `tool_result` without `tool_use_id`".to_owned());
@@ -210,11 +207,10 @@ pub(super) fn read(lines: Vec<Line<'_>>, format: Format, notes: &mut Notes) -> P
 
 /// The calls that a message holds by the marks of either form.
 fn calls_in(object: &Map<String, Value>) -> Counts {
-    let list = |key: &str| object.get(key).and_then(Value::as_array).into_iter().flatten();
-    let blocks = list("content")
-        .filter(|block| block.get("type").and_then(Value::as_str) == Some("tool_use"));
+    let is_call = |block: &&Value| block.get("type").and_then(Value::as_str) == Some("tool_use");
+    let blocks = list(object, "content").iter().filter(is_call);
     let one = object.get("function_call").filter(|call| call.is_object());
-    let calls = blocks.chain(list("tool_calls")).chain(one).count();
+    let calls = blocks.chain(list(object, "tool_calls")).chain(one).count();
     Counts { requests: 0, calls: calls as u64 }
 }
 
@@ -290,7 +286,7 @@ impl List {
             _ => {}
         }
         blocks.extend(text("refusal").map(text_block));
-        let calls = object.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
+        let calls = list(object, "tool_calls").iter();
         for call in calls.chain(object.get("function_call").filter(|call| call.is_object())) {
             blocks.extend(self.call(call, notes));
         }
@@ -322,13 +318,8 @@ impl List {
             str::to_owned,
         );
         let given = function.get("arguments").or_else(|| function.get("input"));
-        let given = given.unwrap_or(&Value::Null);
-        let parsed = given.as_str().and_then(|text| serde_json::from_str(text).ok());
-        Some(match parsed.unwrap_or_else(|| given.clone()) {
-            Value::Null => call_block(&id, name, &json!({})),
-            Value::Object(arguments) => call_block(&id, name, &Value::Object(arguments)),
-            other => call_block(&id, name, &json!({ "input": other })),
-        })
+        let arguments = arguments_of(given.unwrap_or(&Value::Null), "input");
+        Some(call_block(&id, name, Some(&arguments)))
     }
 
     fn user(&mut self, content: &Value, time: Option<i64>, notes: &mut Notes) {

@@ -11,12 +11,12 @@ mod second;
 
 use std::path::Path;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::lines::Line;
 use super::message::{
-    INJECTED, Message, call_block, counts_of, image_block, said, text, text_block, thinking_block,
-    time_of, usage,
+    INJECTED, Message, call_block, counts_of, image_block, list, objects, said, text, text_block,
+    thinking_block, time_of, usage,
 };
 use super::notes::Notes;
 use super::{Counts, Parts};
@@ -119,11 +119,7 @@ fn exported(mut document: Map<String, Value>, notes: &mut Notes) -> Found {
             notes.count("messages of unknown shape left out");
             continue;
         };
-        let parts = parts.into_iter().filter_map(|part| match part {
-            Value::Object(part) => Some(part),
-            _ => None,
-        });
-        found.messages.push(Entry { info, parts: parts.collect() });
+        found.messages.push(Entry { info, parts: objects(parts).collect() });
     }
     found
 }
@@ -239,8 +235,7 @@ impl Response {
             notes.count("blocks of unknown shape left out");
             return;
         };
-        let input = state.get("input").filter(|input| input.is_object());
-        self.blocks.push(call_block(id, tool, input.unwrap_or(&json!({}))));
+        self.blocks.push(call_block(id, tool, state.get("input")));
         let times = state.get("time");
         let (shown, failed) = match text(state, "status") {
             Some("completed") => {
@@ -255,8 +250,8 @@ impl Response {
         }
         // Providers refuse empty blocks.
         let mut content: Vec<Value> = shown.and_then(said).into_iter().collect();
-        let files = state.get("attachments").and_then(Value::as_array).into_iter().flatten();
-        content.extend(files.filter_map(Value::as_object).filter_map(|file| attached(file, notes)));
+        let files = list(state, "attachments").iter().filter_map(Value::as_object);
+        content.extend(files.filter_map(|file| attached(file, notes)));
         let end = times.and_then(|times| time_of(times.get("end")?));
         self.ended = end.or(self.ended);
         self.results.push(Message::result(id, content, failed, end));

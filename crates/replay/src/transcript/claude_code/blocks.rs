@@ -76,10 +76,10 @@ pub(in crate::transcript) fn assistant_block(block: &Value, notes: &mut Notes) -
             block["redacted"] = true.into();
             Some(block)
         }
-        Some("tool_use") => text("id").zip(text("name")).map(|(id, name)| {
-            let arguments = block.get("input").filter(|input| input.is_object());
-            call_block(id, name, arguments.unwrap_or(&json!({})))
-        }),
+        Some("tool_use") => {
+            let named = text("id").zip(text("name"));
+            named.map(|(id, name)| call_block(id, name, block.get("input")))
+        }
         Some(kind) if kind.ends_with("_tool_use") => {
             notes.count(OF_PROVIDER);
             return None;

@@ -1,9 +1,11 @@
 //! Converts parts of Gemini's messages (text, calls, responses, inline data) to pi-ai blocks. Must
 //! not know the records that contain them.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::transcript::message::{Message, call_block, image_block, said, text_block, time_of};
+use crate::transcript::message::{
+    Message, call_block, image_block, list, said, text_block, time_of,
+};
 use crate::transcript::notes::Notes;
 
 /// Beginning of a user message that repeats results as text, although they are stored with their
@@ -28,7 +30,7 @@ pub(super) fn text_of(content: &Value) -> String {
 
 /// The IDs of the calls that a message makes or answers.
 pub(super) fn call_ids(object: &Map<String, Value>) -> Vec<String> {
-    let calls = object.get("toolCalls").and_then(Value::as_array).into_iter().flatten();
+    let calls = list(object, "toolCalls").iter();
     let parts = object
         .get("content")
         .into_iter()
@@ -52,8 +54,7 @@ pub(in crate::transcript) fn call_blocks(content: &Value) -> impl Iterator<Item 
     parts_of(content).filter_map(|part| {
         let call = part.get("functionCall")?;
         let (id, name) = (call.get("id")?.as_str()?, call.get("name")?.as_str()?);
-        let arguments = call.get("args").filter(|args| args.is_object());
-        Some(call_block(id, name, arguments.unwrap_or(&json!({}))))
+        Some(call_block(id, name, call.get("args")))
     })
 }
 
@@ -64,8 +65,7 @@ pub(super) fn call_of(call: &Value, notes: &mut Notes) -> (Option<Value>, Option
         notes.count("blocks of unknown shape left out");
         return (None, None);
     };
-    let arguments = call.get("args").filter(|args| args.is_object());
-    let block = call_block(id, name, arguments.unwrap_or(&json!({})));
+    let block = call_block(id, name, call.get("args"));
     let Some(result) = call.get("result").filter(|result| !result.is_null()) else {
         return (Some(block), None);
     };

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::Record;
 use super::content::{call_ids, text_of};
 use crate::transcript::Counts;
+use crate::transcript::message::{list, objects, text};
 use crate::transcript::notes::Notes;
 
 /// The answer that the program adds after a summary in the model's name.
@@ -57,16 +58,13 @@ impl Log {
     }
 
     fn header(&mut self, object: &Map<String, Value>) {
-        let folders = object.get("directories").and_then(Value::as_array);
-        let first = folders.and_then(|folders| folders.first()?.as_str());
-        if self.folder.is_none() {
-            self.folder = first.map(str::to_owned);
-        }
+        let first = || list(object, "directories").first()?.as_str().map(str::to_owned);
+        self.folder = self.folder.take().or_else(first);
     }
 
     /// Takes a message, in the place of the one with its ID if there is one.
     fn put(&mut self, object: Map<String, Value>) {
-        let id = object.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let id = text(&object, "id").unwrap_or_default().to_owned();
         let record = Record { object, is_summary: false };
         if let Some(at) = self.by_id.get(&id) {
             self.records[*at] = record;
@@ -79,17 +77,11 @@ impl Log {
     /// Takes a whole list, adding only unknown messages.
     fn list(&mut self, messages: Option<Value>, notes: &mut Notes) {
         let Some(Value::Array(messages)) = messages else { return };
-        let objects: Vec<Map<String, Value>> = messages
-            .into_iter()
-            .filter_map(|message| match message {
-                Value::Object(object) => Some(object),
-                _ => None,
-            })
-            .collect();
+        let objects: Vec<Map<String, Value>> = objects(messages).collect();
         let known = Known::of(&self.records);
         for at in 0..objects.len() {
             let object = &objects[at];
-            let id = object.get("id").and_then(Value::as_str).unwrap_or_default();
+            let id = text(object, "id").unwrap_or_default();
             if self.by_id.contains_key(id) || known.has(object) || acknowledges(object) {
                 continue;
             }
@@ -116,8 +108,7 @@ impl Log {
         for record in self.records.drain(from..) {
             notes.count("messages of branches that were left");
             if is(&record.object, "gemini") || is(&record.object, "qwen") {
-                let calls = record.object.get("toolCalls").and_then(Value::as_array);
-                let calls = calls.map_or(0, Vec::len) as u64;
+                let calls = list(&record.object, "toolCalls").len() as u64;
                 self.left = self.left + Counts { requests: 1, calls };
             }
         }
@@ -148,7 +139,7 @@ impl Known {
 }
 
 fn said(object: &Map<String, Value>) -> (String, String) {
-    let kind = object.get("type").and_then(Value::as_str).unwrap_or_default();
+    let kind = text(object, "type").unwrap_or_default();
     (kind.to_owned(), text_in(object))
 }
 
@@ -162,5 +153,5 @@ fn acknowledges(object: &Map<String, Value>) -> bool {
 }
 
 fn is(object: &Map<String, Value>, kind: &str) -> bool {
-    object.get("type").and_then(Value::as_str) == Some(kind)
+    text(object, "type") == Some(kind)
 }

@@ -6,15 +6,15 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
 use super::{Entry, text};
+use crate::transcript::message::{list, objects};
 use crate::transcript::notes::{Notes, OF_PROVIDER};
 
 /// The message of a row of a type; none for those that the model does not see.
 pub(super) fn entry(kind: &str, data: &Map<String, Value>, notes: &mut Notes) -> Option<Entry> {
-    let list = |key: &str| data.get(key).and_then(Value::as_array).into_iter().flatten();
     let words = text(data, "text").unwrap_or_default();
     let (role, parts): (_, Vec<Value>) = match kind {
         "user" => {
-            let files = list("files").map(|file| attached(file, file.get("data")));
+            let files = list(data, "files").iter().map(|file| attached(file, file.get("data")));
             ("user", files.chain([said(words, false)]).collect())
         }
         "synthetic" | "skill" => ("user", vec![said(words, true)]),
@@ -26,7 +26,7 @@ pub(super) fn entry(kind: &str, data: &Map<String, Value>, notes: &mut Notes) ->
         }
         "assistant" => {
             let mut parts: Vec<Value> =
-                list("content").filter_map(|item| part(item, notes)).collect();
+                list(data, "content").iter().filter_map(|item| part(item, notes)).collect();
             let end = json!({ "type": "step-finish", "reason": data.get("finish"), "tokens": data.get("tokens") });
             parts.push(end);
             ("assistant", parts)
@@ -56,11 +56,7 @@ pub(super) fn entry(kind: &str, data: &Map<String, Value>, notes: &mut Notes) ->
         "providerID": model("providerID"),
         "modelID": model("id"),
     });
-    let parts = parts.into_iter().filter_map(|part| match part {
-        Value::Object(part) => Some(part),
-        _ => None,
-    });
-    Some(Entry { info: info.as_object()?.clone(), parts: parts.collect() })
+    Some(Entry { info: info.as_object()?.clone(), parts: objects(parts).collect() })
 }
 
 /// What an answer holds: a text, a thought, or a call with its result.
