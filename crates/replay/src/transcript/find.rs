@@ -212,6 +212,15 @@ enum Kind {
     Unasked,
 }
 
+impl Kind {
+    fn of(told: Result<(), Refused>) -> Self {
+        match told {
+            Err(Refused { problem, is_session: false, .. }) => Self::Other(problem),
+            _ => Self::Session,
+        }
+    }
+}
+
 /// What a file in a folder is, by its name and, where that does not exclude it, by its content.
 fn kind_of(path: &Path) -> Kind {
     if path.is_dir() {
@@ -242,11 +251,8 @@ fn kind_of(path: &Path) -> Kind {
     }
     // Many other files are JSON, so one that cannot be read is not taken for a session.
     let bytes = (is_ending("json") && path.is_file()).then(|| lines::bytes_of(path));
-    match bytes.and_then(Result::ok).map(|bytes| told_by_document(&bytes)) {
-        None => Kind::Unasked,
-        Some(Err(Refused { problem, is_session: false, .. })) => Kind::Other(problem),
-        Some(_) => Kind::Session,
-    }
+    let told = bytes.and_then(Result::ok).map(|bytes| told_by_whole(&bytes, false));
+    told.map_or(Kind::Unasked, Kind::of)
 }
 
 /// What a file of lines is. Most tell it by their first lines.
@@ -255,17 +261,10 @@ fn by_content(path: &Path) -> Kind {
     let read =
         private::open_regular(path).and_then(|file| file.take(START_BYTES).read_to_end(&mut start));
     let told = if read.is_ok() { told_by_start(&start) } else { None };
-    let told = told.map_or_else(
-        || {
-            let Ok(bytes) = lines::bytes_of(path) else { return Ok(()) };
-            told_by_whole(&bytes)
-        },
-        |told| told.map(drop),
-    );
-    match told {
-        Err(Refused { problem, is_session: false, .. }) => Kind::Other(problem),
-        _ => Kind::Session,
-    }
+    Kind::of(match told {
+        Some(told) => told.map(drop),
+        None => lines::bytes_of(path).map_or(Ok(()), |bytes| told_by_whole(&bytes, true)),
+    })
 }
 
 /// Whether OpenClaw put a file beside its sessions, before 2026.8: a record of runs, or a copy of a
@@ -279,24 +278,19 @@ fn is_database_name(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "db" || ending == "sqlite")
 }
 
-/// Why a file of these bytes is no session, if it is none. What expands too far is told when it is
-/// read.
-fn told_by_whole(bytes: &[u8]) -> Result<(), Refused> {
-    let Ok(text) = lines::text_of(bytes, &mut Notes::default()) else { return Ok(()) };
-    let room = Room::for_file(text.len());
-    recognised(&text, &room, &mut Notes::default()).map(drop)
-}
-
-/// As [`told_by_whole`], for a JSON file: there, messages without an answer are no session.
-fn told_by_document(bytes: &[u8]) -> Result<(), Refused> {
+/// Why a file of these bytes is no session, if it is none. What expands too far is told when a file
+/// of lines is read; another JSON file is none then, nor is one of messages without an answer.
+fn told_by_whole(bytes: &[u8], has_lines: bool) -> Result<(), Refused> {
+    let refused = |problem: &str| Err(Refused::new((1, problem.to_owned())));
     let Ok(text) = lines::text_of(bytes, &mut Notes::default()) else {
-        return Err(Refused::new((1, "expands too far".to_owned())));
+        return if has_lines { Ok(()) } else { refused("expands too far") };
     };
     let room = Room::for_file(text.len());
     let (format, lines) = recognised(&text, &room, &mut Notes::default())?;
     let is_list = matches!(format, Format::Anthropic | Format::OpenAi | Format::Neutral);
-    if is_list && !lines.iter().any(|line| line.text_at("role") == Some("assistant")) {
-        return Err(Refused::new((1, "holds no answer of a model".to_owned())));
+    let is_answer = |line: &lines::Line<'_>| line.text_at("role") == Some("assistant");
+    if !has_lines && is_list && !lines.iter().any(is_answer) {
+        return refused("holds no answer of a model");
     }
     Ok(())
 }
