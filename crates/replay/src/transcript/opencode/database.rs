@@ -57,14 +57,6 @@ pub(in crate::transcript) fn read(
     session: &str,
     notes: &mut Notes,
 ) -> Result<Option<Parts>, Failure> {
-    Ok(session_in(foreign, session, notes)?.map(|found| found.into_parts(notes)))
-}
-
-fn session_in(
-    foreign: &Foreign,
-    session: &str,
-    notes: &mut Notes,
-) -> Result<Option<Found>, Failure> {
     let room = foreign.room();
     for table in tables(foreign)? {
         let query = format!("select directory, revert from {table} where id = ?1");
@@ -73,88 +65,67 @@ fn session_in(
         });
         let Some((cwd, revert)) = told.optional()? else { continue };
         let revert = revert.and_then(|text| room.object(&text).ok()).map(Value::Object);
-        let messages = if table == SECOND {
-            second_messages(foreign, session, &room, notes)?
-        } else {
-            messages(foreign, session, &room, notes)?
-        };
-        return Ok(Some(Found { session_id: Some(session.to_owned()), cwd, revert, messages }));
+        let reading = Reading { foreign, session, room: &room };
+        let messages =
+            if table == SECOND { reading.second(notes)? } else { reading.first(notes)? };
+        let found = Found { session_id: Some(session.to_owned()), cwd, revert, messages };
+        return Ok(Some(found.into_parts(notes)));
     }
     Ok(None)
 }
 
-fn messages(
-    foreign: &Foreign,
-    session: &str,
-    room: &Room,
-    notes: &mut Notes,
-) -> Result<Vec<Entry>, Failure> {
-    let mut parts = parts_of(foreign, session, room, notes)?;
-    let query = "select id, data from message where session_id = ?1 order by time_created, id";
-    let mut rows = foreign.connection.prepare(query)?;
-    let mut rows = rows.query([session])?;
-    let mut messages = Vec::new();
-    while let Some(row) = rows.next()? {
-        let id: String = row.get(0)?;
-        if let Some(info) = object(room, &id, &row.get::<_, String>(1)?, notes)? {
+/// The messages of a session while they are read.
+struct Reading<'f> {
+    foreign: &'f Foreign,
+    session: &'f str,
+    room: &'f Room,
+}
+
+impl Reading<'_> {
+    fn first(&self, notes: &mut Notes) -> Result<Vec<Entry>, Failure> {
+        // Of each message, in order.
+        let mut parts: HashMap<String, Vec<Map<String, Value>>> = HashMap::new();
+        let query = "select id, data, message_id from part where session_id = ?1 order by id";
+        self.each(query, notes, |part, message, _| parts.entry(message).or_default().push(part))?;
+        let mut messages = Vec::new();
+        let query =
+            "select id, data, id from message where session_id = ?1 order by time_created, id";
+        self.each(query, notes, |info, id, _| {
             messages.push(Entry { info, parts: parts.remove(&id).unwrap_or_default() });
-        }
+        })?;
+        Ok(messages)
     }
-    Ok(messages)
-}
 
-fn second_messages(
-    foreign: &Foreign,
-    session: &str,
-    room: &Room,
-    notes: &mut Notes,
-) -> Result<Vec<Entry>, Failure> {
-    let query = "select id, data, type from session_message where session_id = ?1 order by seq";
-    let mut rows = foreign.connection.prepare(query)?;
-    let mut rows = rows.query([session])?;
-    let mut messages = Vec::new();
-    while let Some(row) = rows.next()? {
-        let (id, kind): (String, String) = (row.get(0)?, row.get(2)?);
-        if let Some(data) = object(room, &id, &row.get::<_, String>(1)?, notes)? {
+    fn second(&self, notes: &mut Notes) -> Result<Vec<Entry>, Failure> {
+        let mut messages = Vec::new();
+        let query = "select id, data, type from session_message where session_id = ?1 order by seq";
+        self.each(query, notes, |data, kind, notes| {
             messages.extend(second::entry(&kind, &data, notes));
-        }
+        })?;
+        Ok(messages)
     }
-    Ok(messages)
-}
 
-/// The parts of each message, in order.
-fn parts_of(
-    foreign: &Foreign,
-    session: &str,
-    room: &Room,
-    notes: &mut Notes,
-) -> Result<HashMap<String, Vec<Map<String, Value>>>, Failure> {
-    let query = "select message_id, id, data from part where session_id = ?1 order by id";
-    let mut rows = foreign.connection.prepare(query)?;
-    let mut rows = rows.query([session])?;
-    let mut parts: HashMap<String, Vec<Map<String, Value>>> = HashMap::new();
-    while let Some(row) = rows.next()? {
-        let (message, id): (String, String) = (row.get(0)?, row.get(1)?);
-        if let Some(part) = object(room, &id, &row.get::<_, String>(2)?, notes)? {
-            parts.entry(message).or_default().push(part);
+    /// Takes the object of each row, with its ID from a column, and what stands beside it. `query`:
+    /// selects ID, object and that.
+    fn each(
+        &self,
+        query: &str,
+        notes: &mut Notes,
+        mut take: impl FnMut(Map<String, Value>, String, &mut Notes),
+    ) -> Result<(), Failure> {
+        let mut rows = self.foreign.connection.prepare(query)?;
+        let mut rows = rows.query([self.session])?;
+        while let Some(row) = rows.next()? {
+            let (id, data): (String, String) = (row.get(0)?, row.get(1)?);
+            let read = object_of(&data, self.room);
+            check(self.room)?;
+            if let Ok((mut object, _)) = read {
+                object.insert("id".to_owned(), id.into());
+                take(object, row.get(2)?, notes);
+            } else {
+                notes.count("rows that are not JSON objects left out");
+            }
         }
+        Ok(())
     }
-    Ok(parts)
-}
-
-/// The object of a row, with its ID from a column.
-fn object(
-    room: &Room,
-    id: &str,
-    data: &str,
-    notes: &mut Notes,
-) -> Result<Option<Map<String, Value>>, Failure> {
-    let read = object_of(data, room);
-    check(room)?;
-    let Ok((mut object, _)) = read else {
-        notes.count("rows that are not JSON objects left out");
-        return Ok(None);
-    };
-    object.insert("id".to_owned(), id.into());
-    Ok(Some(object))
 }
