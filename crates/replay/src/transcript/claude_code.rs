@@ -111,20 +111,17 @@ fn entries_of<'a>(lines: Vec<Line<'a>>, notes: &mut Notes) -> Vec<Line<'a>> {
 }
 
 fn node_of<'a>(entry: &'a Line<'_>) -> Node<'a> {
-    let parent = match entry.object.get("parentUuid") {
-        Some(Value::String(id)) => Parent::Id(id),
-        Some(Value::Null) => match entry.text_at("logicalParentUuid") {
+    let mut node = Node::of(entry.text_at("uuid"), entry.object.get("parentUuid"));
+    if node.parent == Parent::None {
+        let is_compacted =
+            entry.flag("isCompactSummary") || entry.text_at("subtype") == Some("compact_boundary");
+        node.parent = match entry.text_at("logicalParentUuid") {
             Some(id) => Parent::Id(id),
-            None if entry.flag("isCompactSummary")
-                || entry.text_at("subtype") == Some("compact_boundary") =>
-            {
-                Parent::Previous
-            }
+            None if is_compacted => Parent::Previous,
             None => Parent::None,
-        },
-        _ => Parent::Previous,
-    };
-    Node { id: entry.text_at("uuid"), parent }
+        };
+    }
+    node
 }
 
 /// Whether a line belongs to a user or assistant message.

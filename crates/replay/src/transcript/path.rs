@@ -4,6 +4,8 @@
 
 use std::collections::HashMap;
 
+use serde_json::Value;
+
 /// An entry's parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Parent<'a> {
@@ -22,6 +24,18 @@ pub(super) enum Parent<'a> {
 pub(super) struct Node<'a> {
     pub(super) id: Option<&'a str>,
     pub(super) parent: Parent<'a>,
+}
+
+impl<'a> Node<'a> {
+    /// `parent`: what the entry says of it; one that says nothing follows the entry before it.
+    pub(super) fn of(id: Option<&'a str>, parent: Option<&'a Value>) -> Self {
+        let parent = match parent {
+            Some(Value::Null) => Parent::None,
+            Some(Value::String(id)) => Parent::Id(id),
+            _ => Parent::Previous,
+        };
+        Self { id, parent }
+    }
 }
 
 /// The path to an entry.

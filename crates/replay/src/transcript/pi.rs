@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::lines::Line;
 use super::message::{INJECTED, Message, text_block, time_of};
 use super::notes::Notes;
-use super::path::{Node, Parent, path_to};
+use super::path::{Node, path_to};
 use super::{Counts, Parts};
 
 /// The newest known version of the format.
@@ -102,12 +102,7 @@ pub(super) fn counts_of_answer(message: &Map<String, Value>) -> Counts {
 
 /// An entry's place in the tree. Version 1 had no IDs: each entry follows the previous one.
 fn node_of<'a>(entry: &'a Line<'_>) -> Node<'a> {
-    let parent = match entry.object.get("parentId") {
-        Some(Value::Null) => Parent::None,
-        Some(Value::String(id)) => Parent::Id(id),
-        _ => Parent::Previous,
-    };
-    Node { id: entry.text_at("id"), parent }
+    Node::of(entry.text_at("id"), entry.object.get("parentId"))
 }
 
 /// Whether the model said what an entry holds.

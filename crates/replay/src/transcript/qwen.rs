@@ -13,7 +13,7 @@ use super::gemini::thought_blocks;
 use super::lines::Line;
 use super::message::{INJECTED, Message, time_of, usage};
 use super::notes::Notes;
-use super::path::{Node, Parent, path_to};
+use super::path::{Node, path_to};
 use super::pi::LEFT;
 use super::{Counts, Parts};
 
@@ -83,12 +83,7 @@ fn held_in(entries: &[Line<'_>]) -> Counts {
 }
 
 fn node_of<'a>(entry: &'a Line<'_>) -> Node<'a> {
-    let parent = match entry.object.get("parentUuid") {
-        Some(Value::String(id)) => Parent::Id(id),
-        Some(Value::Null) => Parent::None,
-        _ => Parent::Previous,
-    };
-    Node { id: entry.text_at("uuid"), parent }
+    Node::of(entry.text_at("uuid"), entry.object.get("parentUuid"))
 }
 
 /// Adds the messages of a record. `continues`: whether it is of the same answer as the one before.
