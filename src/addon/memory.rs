@@ -222,7 +222,7 @@ impl Session {
 fn section(injection: &memory::Injection) -> Value {
     let resident = injection.resident.iter();
     let resident =
-        resident.map(|(id, fidelity)| json!({ "id": id.as_str(), "fidelity": fidelity.as_str() }));
+        resident.map(|page| json!({ "id": page.id.as_str(), "fidelity": page.fidelity.as_str() }));
     json!({
         "text": injection.text,
         "tokens": injection.tokens,

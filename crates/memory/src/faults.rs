@@ -71,7 +71,7 @@ pub struct Resident {
 }
 
 /// A memory fault that happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryFaultKind {
     /// Which fault.
     pub fault: MemoryFault,

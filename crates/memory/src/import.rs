@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use self::places::{PRIVATE_NOTES, PROJECT_NOTES, claude_folder, claude_memory};
+use self::places::{NOTES, claude_folder, claude_memory};
 use self::rules::rules_of;
 use super::checks::{LONG_ENTRY_CHARS, position_of, refuse_secret};
 use super::finding::{FindingCode, MemoryFinding};
@@ -123,14 +123,10 @@ pub(super) fn plan(
             }
         }
         ImportFrom::Notes => {
-            for name in project.iter().flat_map(|_| PROJECT_NOTES) {
+            for (name, own) in project.iter().flat_map(|_| NOTES) {
                 let project = project.unwrap_or(Path::new(""));
                 let drafts = plan.notes(&project.join(name), Some(project), name);
-                plan.add(scope.unwrap_or(Scope::Project), drafts);
-            }
-            if let Some(project) = project {
-                let drafts = plan.notes(&project.join(PRIVATE_NOTES), Some(project), PRIVATE_NOTES);
-                plan.add(scope.unwrap_or(Scope::Local), drafts);
+                plan.add(scope.unwrap_or(own), drafts);
             }
             if let Some(claude) = claude {
                 let drafts = plan.notes(&claude.join("CLAUDE.md"), None, "the user's CLAUDE.md");

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::block::{self, ShownPages};
 use super::checks::without_comments;
+use super::faults::Resident;
 use super::fidelity::{Fidelity, Forms};
 use super::page::{LEAD_IN_CHARS, Page, PageId, PageKind};
 use super::residency::{self, NO_LIMIT, PageSize, Residency, ResidencyCandidate, ResidencyLimits};
@@ -31,7 +32,7 @@ pub struct Injection {
     /// Tokens of the pages and their headings: at most `maxMemoryTokens`.
     pub page_tokens: u64,
     /// The resident pages, in the order of the text.
-    pub resident: Vec<(PageId, Fidelity)>,
+    pub resident: Vec<Resident>,
     /// Pinned pages below their least fidelity.
     pub below_least: Vec<PageId>,
 }
@@ -92,13 +93,13 @@ impl Injector {
             let (lines, bytes) = (settings.max_inject_lines, settings.max_inject_bytes);
             (block::capped_indexes(&look.files, lines, bytes), Vec::new(), Vec::new())
         };
-        let full = resident.iter().filter(|(_, fidelity)| *fidelity == Fidelity::Full).count();
+        let full = resident.iter().filter(|page| page.fidelity == Fidelity::Full).count();
         let all = look.all_pages().filter(|page| !page.is_withheld).count();
         let is_marked = look.stale.values().any(Staleness::is_changed);
         if let Some(tool) = tool.filter(|_| full < all || is_marked) {
             preamble.push_str(&block::asking(tool));
         }
-        self.resident = resident.iter().cloned().collect();
+        self.resident = resident.iter().map(|page| (page.id.clone(), page.fidelity)).collect();
         let page_tokens = tokens::count(&pages);
         let text = format!("{preamble}{pages}");
         Injection { tokens: tokens::count(&text), text, page_tokens, resident, below_least }
@@ -108,7 +109,7 @@ impl Injector {
         &mut self,
         look: &Look,
         signals: &dyn Fn(&Page) -> Signals,
-    ) -> (String, Vec<(PageId, Fidelity)>, Vec<PageId>) {
+    ) -> (String, Vec<Resident>, Vec<PageId>) {
         let pages: Vec<(&Page, Signals)> = look.pages().map(|page| (page, signals(page))).collect();
         for (page, _) in &pages {
             self.derive(page);
@@ -133,10 +134,9 @@ impl Injector {
             let taken = taken(&candidates, &chosen, limits.groups.len());
             let is_within = narrow(&mut limits, &caps, &taken, &block::sizes(&shown));
             if over == 0 && is_within {
-                let resident =
-                    shown.iter().map(|shown| (shown.page.id.clone(), shown.fidelity)).collect();
+                let resident = shown.iter().map(|shown| resident(shown, signals(shown.page)));
                 let below = chosen.below_least.iter().map(|at| wanted[*at].0.id.clone()).collect();
-                return (text, resident, below);
+                return (text, resident.collect(), below);
             }
             if over > 0 {
                 let over = u32::try_from(over).unwrap_or(u32::MAX);
@@ -189,6 +189,17 @@ impl Injector {
             resident: self.resident.get(&page.id).copied(),
         }
     }
+}
+
+/// A page in the block, with the reason for showing it.
+fn resident(shown: &ShownPages<'_>, signals: Signals) -> Resident {
+    let ShownPages { page, fidelity, .. } = *shown;
+    let why = if page.is_pinned {
+        "pinned".to_owned()
+    } else {
+        format!("worth {:.1}", worth(page, signals))
+    };
+    Resident { id: page.id.clone(), fidelity, why }
 }
 
 /// Bytes and lines of the pages that were chosen in each group.

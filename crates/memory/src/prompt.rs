@@ -12,7 +12,7 @@ use super::inject::Injection;
 use super::note::{Told, numbered, stale_note};
 use super::overview::SectionOverview;
 use super::scope::shown_path;
-use super::worth::{Signals, is_related, worth};
+use super::worth::{Signals, is_related};
 use super::{Look, Memory, Page, PageId, PageKind, Scope};
 use base::error::Result;
 use session::{MemoryChange, PromptedSession};
@@ -21,8 +21,6 @@ use session::{MemoryChange, PromptedSession};
 #[derive(Debug, Default)]
 pub(super) struct InForce {
     injection: Option<Injection>,
-    /// Its pages, with the reasons for showing them.
-    resident: Vec<Resident>,
     /// Pages as the model knows them.
     told: Told,
     /// The pages that the model knows to be stale, with what became of the files that they cite.
@@ -39,6 +37,15 @@ impl InForce {
     /// Whether the model has it.
     pub(super) fn is_shown(&self) -> bool {
         self.injection.is_some() && !self.is_out
+    }
+
+    /// Its pages.
+    fn resident(&self) -> &[Resident] {
+        self.injection.as_ref().map_or(&[], |injection| &injection.resident)
+    }
+
+    fn is_resident(&self, page: &Page) -> bool {
+        self.resident().iter().any(|shown| shown.id == page.id)
     }
 
     /// Its size.
@@ -86,7 +93,7 @@ impl Memory {
         }
         let below_least =
             self.in_force.injection.as_ref().map(|injection| injection.below_least.clone());
-        self.prompted(self.in_force.resident.clone(), &below_least.unwrap_or_default());
+        self.prompted(self.in_force.resident().to_vec(), &below_least.unwrap_or_default());
         Ok(self.in_force.injection.as_ref())
     }
 
@@ -142,18 +149,6 @@ impl Memory {
             }
         };
         let injection = self.injector.inject(&self.folders, look, &signals, tool);
-        let reason = |page: &Page| {
-            if page.is_pinned {
-                "pinned".to_owned()
-            } else {
-                format!("worth {:.1}", worth(page, signals(page)))
-            }
-        };
-        let resident = injection.resident.iter().filter_map(|(id, fidelity)| {
-            let page = look.pages().find(|page| page.id == *id)?;
-            Some(Resident { id: id.clone(), fidelity: *fidelity, why: reason(page) })
-        });
-        self.in_force.resident = resident.collect();
         self.keep_table(look);
         self.in_force.injection = Some(injection);
         self.in_force.told = self.known_pages(look);
@@ -231,20 +226,13 @@ impl Memory {
 
     /// Pages that the model knows: index entries, and resident sections of topic files.
     fn known_pages(&self, look: &Look) -> Told {
-        let resident = self.in_force.injection.as_ref().map(|injection| &injection.resident);
-        let is_resident = |page: &Page| {
-            resident.is_some_and(|resident| resident.iter().any(|(id, _)| *id == page.id))
-        };
-        Told::of(look.pages().filter(|page| page.is_entry() || is_resident(page)))
+        let is_known = |page: &&Page| page.is_entry() || self.in_force.is_resident(page);
+        Told::of(look.pages().filter(is_known))
     }
 
     /// The pages in the system prompt whose cited files changed, with what became of these.
     fn stale_pages(&self, look: &Look) -> BTreeMap<PageId, &'static str> {
-        let injection = self.in_force.injection.as_ref();
-        let is_resident = |page: &&Page| {
-            injection.is_some_and(|shown| shown.resident.iter().any(|(id, _)| *id == page.id))
-        };
-        let resident = look.pages().filter(is_resident);
+        let resident = look.pages().filter(|page| self.in_force.is_resident(page));
         resident.filter_map(|page| Some((page.id.clone(), look.stale_words(page)?))).collect()
     }
 
@@ -263,13 +251,12 @@ impl Memory {
 
     /// Takes note of the pages that cite files and do not stand in full in the system prompt.
     fn lay_at_hand(&mut self, look: &Look) {
-        let Some(injection) = &self.in_force.injection else { return };
-        if !look.settings.page_table_injection {
+        if self.in_force.injection.is_none() || !look.settings.page_table_injection {
             return;
         }
-        let stands = |page: &Page| {
-            injection.resident.iter().any(|shown| *shown == (page.id.clone(), Fidelity::Full))
-        };
+        let resident = self.in_force.resident();
+        let is_full = |shown: &&Resident| shown.fidelity == Fidelity::Full;
+        let stands = |page: &Page| resident.iter().filter(is_full).any(|shown| shown.id == page.id);
         let pages: Vec<&Page> = look
             .pages()
             .filter(|page| page.place.scope != Scope::Conversation && !stands(page))

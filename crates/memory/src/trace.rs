@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::faults::{MemoryFault, Resident};
+use super::faults::{MemoryFaultKind, Resident};
 use super::page::PageId;
 use super::scope::{Folders, Scope};
 use super::sidecar::MemoryFolder;
@@ -81,15 +81,8 @@ pub enum Traced {
         /// The places that it cites.
         cited: Vec<String>,
     },
-    /// A memory fault.
-    Fault {
-        /// Which.
-        fault: MemoryFault,
-        /// The first pages concerned.
-        pages: Vec<PageId>,
-        /// What happened, in words.
-        words: String,
-    },
+    /// A memory fault, with the first pages concerned.
+    Fault(MemoryFaultKind),
 }
 
 /// What became of an operation of the journal.
@@ -121,7 +114,9 @@ impl fmt::Display for Traced {
             Self::Checked { page, cited } => {
                 write!(out, "the model checked {page}, which cites {}", cited.join(", "))
             }
-            Self::Fault { fault, words, .. } => write!(out, "memory fault {fault}: {words}"),
+            Self::Fault(MemoryFaultKind { fault, words, .. }) => {
+                write!(out, "memory fault {fault}: {words}")
+            }
         }
     }
 }

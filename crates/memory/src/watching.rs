@@ -211,8 +211,8 @@ impl Memory {
     pub fn faults(&self) -> Vec<FaultCount> {
         let mut traced: BTreeMap<MemoryFault, (u64, String)> = BTreeMap::new();
         for trace in self.traces() {
-            if let Traced::Fault { fault, .. } = trace.what {
-                traced.entry(fault).or_insert((0, trace.id)).0 += 1;
+            if let Traced::Fault(kind) = trace.what {
+                traced.entry(kind.fault).or_insert((0, trace.id)).0 += 1;
             }
         }
         let count = |fault: MemoryFault| {
@@ -244,8 +244,9 @@ impl Memory {
     }
 
     fn trace_faults(&mut self, faults: Vec<MemoryFaultKind>) {
-        for MemoryFaultKind { fault, pages, words } in faults {
-            self.trace(Traced::Fault { fault, pages: first(pages), words });
+        for fault in faults {
+            let pages = first(fault.pages);
+            self.trace(Traced::Fault(MemoryFaultKind { pages, ..fault }));
         }
     }
 

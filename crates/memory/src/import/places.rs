@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::scope::Scope;
 use base::path::absolute_path;
 use settings::{Main, held_by_git};
 use source::{canonical_path, read_text};
@@ -17,10 +18,12 @@ const MAX_NAME: usize = 200;
 /// Largest settings file that is read.
 const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 
-/// Files of notes that people write for Claude Code, in a project; the first of them is a person's
-/// own.
-pub(super) const PRIVATE_NOTES: &str = "CLAUDE.local.md";
-pub(super) const PROJECT_NOTES: [&str; 2] = ["CLAUDE.md", ".claude/CLAUDE.md"];
+/// Files of notes that people write for Claude Code, in a project, each with whose memory it is for.
+pub(super) const NOTES: [(&str, Scope); 3] = [
+    ("CLAUDE.md", Scope::Project),
+    (".claude/CLAUDE.md", Scope::Project),
+    ("CLAUDE.local.md", Scope::Local),
+];
 
 /// Claude Code's own folder: `CLAUDE_CONFIG_DIR`, or `.claude` in the home folder.
 pub(super) fn claude_folder(home: Option<&Path>, config_dir: Option<&str>) -> Option<PathBuf> {

@@ -183,7 +183,7 @@ fn a_pinned_page_stands_in_full_however_little_room_there_is() {
     let section = desk.section();
     assert!(section.text.contains("- Never push to main #pinned"));
     assert_eq!(section.below_least, []);
-    assert_eq!(section.resident.last().unwrap().1, Fidelity::Full);
+    assert_eq!(section.resident.last().unwrap().fidelity, Fidelity::Full);
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn a_page_keeps_its_id_over_an_edit_between_two_sessions() {
         drop(std::fs::remove_file(desk.folder.path().join("a/memory").join(file)));
     }
     desk.write("a/memory/MEMORY.md", "- The build again needs python three and a C compiler\n");
-    assert_ne!(desk.section().resident[0].0, before[0].0);
+    assert_ne!(desk.section().resident[0].id, before[0].id);
 }
 
 #[test]
