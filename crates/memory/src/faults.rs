@@ -98,12 +98,19 @@ pub struct Watch {
     /// Writes that were reported as missed.
     missed: BTreeSet<String>,
     counts: BTreeMap<MemoryFault, u64>,
+    /// Those that were not taken yet.
+    found: Vec<MemoryFaultKind>,
 }
 
 impl Watch {
     /// How often each memory fault happened in this session.
     pub fn counts(&self) -> &BTreeMap<MemoryFault, u64> {
         &self.counts
+    }
+
+    /// The faults that were not taken yet.
+    pub fn take(&mut self) -> Vec<MemoryFaultKind> {
+        std::mem::take(&mut self.found)
     }
 
     /// A request goes out. `resident`: its pages. `below_least`: pinned pages that it lacks, or
@@ -114,8 +121,7 @@ impl Watch {
         resident: &[Resident],
         below_least: &[PageId],
         exists: impl Fn(&PageId) -> bool,
-    ) -> Vec<MemoryFaultKind> {
-        let mut faults = Vec::new();
+    ) {
         self.resident = resident.iter().map(|page| (page.id.clone(), page.fidelity)).collect();
         for (id, fidelity) in &self.resident {
             let highest = self.highest.entry(id.clone()).or_insert(*fidelity);
@@ -129,7 +135,7 @@ impl Watch {
                     "the first request after a compaction lacks {}",
                     counted(lacking.len(), "page that was resident", "pages that were resident")
                 );
-                faults.push(fault(MemoryFault::PostCompactionBootstrap, lacking, words));
+                self.fault(MemoryFault::PostCompactionBootstrap, lacking, words);
             }
         }
         let below: BTreeSet<PageId> = below_least.iter().cloned().collect();
@@ -140,9 +146,8 @@ impl Watch {
                 "{} below the least fidelity",
                 counted(new.len(), "pinned page is", "pinned pages are")
             );
-            faults.push(fault(MemoryFault::PinnedInvariant, new, words));
+            self.fault(MemoryFault::PinnedInvariant, new, words);
         }
-        self.count(faults)
     }
 
     /// The host compacted the conversation.
@@ -151,13 +156,13 @@ impl Watch {
     }
 
     /// The model got content of pages again, by reading their file or recalling them.
-    pub fn fetched(&mut self, pages: &[PageId], how: &str) -> Vec<MemoryFaultKind> {
+    pub fn fetched(&mut self, pages: &[PageId], how: &str) {
         let now = |id: &PageId| self.resident.get(id).copied();
         let is_evicted =
             |id: &&PageId| self.highest.get(id).is_some_and(|high| now(id) < Some(*high));
         let evicted: Vec<PageId> = pages.iter().filter(is_evicted).cloned().collect();
         if evicted.is_empty() {
-            return Vec::new();
+            return;
         }
         // The model now has this content by its own call: only another eviction makes it a fault
         // again.
@@ -168,27 +173,21 @@ impl Watch {
             "{} was {how} again after eviction",
             counted(evicted.len(), "page that was resident", "pages that were resident")
         );
-        self.count(vec![fault(MemoryFault::Refetch, evicted, words)])
+        self.fault(MemoryFault::Refetch, evicted, words);
     }
 
     /// A tool that reads files has finished. `args`: as JSON. `sources`: SHA-256 over their current
     /// state, by name and content. `is_stored`: whether the store holds the result.
-    pub fn called(
-        &mut self,
-        tool: &str,
-        args: &str,
-        sources: &Hash,
-        is_stored: bool,
-    ) -> Vec<MemoryFaultKind> {
+    pub fn called(&mut self, tool: &str, args: &str, sources: &Hash, is_stored: bool) {
         let key = Hash::of(format!("{tool}\n{args}"));
         match self.calls.insert(key.clone(), (sources.clone(), is_stored)) {
             Some((before, true)) if before == *sources => {
                 let words = format!(
                     "`{tool}` ran again with the same arguments on unchanged sources, and its result is stored"
                 );
-                self.count(vec![fault(MemoryFault::DuplicateTool, Vec::new(), words)])
+                self.fault(MemoryFault::DuplicateTool, Vec::new(), words);
             }
-            Some(_) => Vec::new(),
+            Some(_) => {}
             None => {
                 self.order.push_back(key);
                 if self.order.len() > MAX_CALLS
@@ -196,43 +195,34 @@ impl Watch {
                 {
                     self.calls.remove(&oldest);
                 }
-                Vec::new()
             }
         }
     }
 
     /// A recall was answered. `unsearched`: what could not be searched.
-    pub fn recalled(&mut self, is_no_match: bool, unsearched: &[String]) -> Vec<MemoryFaultKind> {
-        if !is_no_match || unsearched.is_empty() {
-            return Vec::new();
+    pub fn recalled(&mut self, is_no_match: bool, unsearched: &[String]) {
+        if is_no_match && !unsearched.is_empty() {
+            let unsearched = unsearched.join(", ");
+            let words = format!("a recall said that nothing matches, though {unsearched}");
+            self.fault(MemoryFault::SilentRecall, Vec::new(), words);
         }
-        let words = format!("a recall said that nothing matches, though {}", unsearched.join(", "));
-        self.count(vec![fault(MemoryFault::SilentRecall, Vec::new(), words)])
     }
 
     /// Acknowledged journal operations that, at the end of the session, are neither committed nor
     /// refused nor held with a reason, or that no readable line holds any more. Each counts once.
-    pub fn missed(&mut self, operations: &[String], how: &str) -> Vec<MemoryFaultKind> {
-        let new: Vec<&String> =
-            operations.iter().filter(|id| self.missed.insert((*id).clone())).collect();
-        if new.is_empty() {
-            return Vec::new();
+    pub fn missed(&mut self, operations: &[String], how: &str) {
+        let new = operations.iter().filter(|id| self.missed.insert((*id).clone()));
+        let names: Vec<String> = new.map(|id| format!("`{id}`")).collect();
+        if !names.is_empty() {
+            let words = format!("{} {how}", names.join(", "));
+            self.fault(MemoryFault::FlushMiss, Vec::new(), words);
         }
-        let names: Vec<String> = new.iter().map(|id| format!("`{id}`")).collect();
-        let words = format!("{} {how}", names.join(", "));
-        self.count(vec![fault(MemoryFault::FlushMiss, Vec::new(), words)])
     }
 
-    fn count(&mut self, faults: Vec<MemoryFaultKind>) -> Vec<MemoryFaultKind> {
-        for fault in &faults {
-            *self.counts.entry(fault.fault).or_default() += 1;
-        }
-        faults
+    fn fault(&mut self, fault: MemoryFault, pages: Vec<PageId>, words: String) {
+        *self.counts.entry(fault).or_default() += 1;
+        self.found.push(MemoryFaultKind { fault, pages, words });
     }
-}
-
-fn fault(fault: MemoryFault, pages: Vec<PageId>, words: String) -> MemoryFaultKind {
-    MemoryFaultKind { fault, pages, words }
 }
 
 fn counted(count: usize, one: &str, several: &str) -> String {

@@ -90,11 +90,9 @@ impl Memory {
     /// A prompt goes out with these pages. `below_least`: pinned pages that it lacks or that are
     /// below their least fidelity. Cheap if nothing changed.
     pub fn prompted(&mut self, resident: Vec<Resident>, below_least: &[PageId]) {
-        let faults = {
-            let known = &self.watcher.places;
-            let exists = |id: &PageId| known.iter().any(|(known, _)| known == id);
-            self.watcher.watch.prompted(&resident, below_least, exists)
-        };
+        let Watcher { watch, places, .. } = &mut self.watcher;
+        let exists = |id: &PageId| places.iter().any(|(known, _)| known == id);
+        watch.prompted(&resident, below_least, exists);
         let is_same = |one: &Resident, other: &Resident| {
             (&one.id, one.fidelity) == (&other.id, other.fidelity)
         };
@@ -109,7 +107,7 @@ impl Memory {
             self.trace(Traced::Residency { resident: first(resident.clone()), count, evicted });
             self.watcher.resident = resident;
         }
-        self.trace_faults(faults);
+        self.trace_faults();
     }
 
     /// The host compacted the conversation, or answered a compaction with a summary.
@@ -134,27 +132,25 @@ impl Memory {
         let topics = fetched.iter().filter(|(_, is_entry)| !is_entry).map(|(id, _)| id.clone());
         self.keeper.used(&topics.collect::<Vec<_>>(), self.now());
         let fetched: Vec<PageId> = fetched.into_iter().map(|(id, _)| id).collect();
-        let faults = self.watcher.watch.fetched(&fetched, "read");
-        self.trace_faults(faults);
+        self.watcher.watch.fetched(&fetched, "read");
         if let Some(sources) = fingerprint(&read) {
             let args = call.args.to_string();
-            let faults = self.watcher.watch.called(call.tool, &args, &sources, call.is_stored);
-            self.trace_faults(faults);
+            self.watcher.watch.called(call.tool, &args, &sources, call.is_stored);
         }
+        self.trace_faults();
     }
 
     /// A recall was answered.
     pub fn recalled(&mut self, recalled: Recalled<'_>) {
         let Recalled { query, code, pages, unsearched } = recalled;
-        let silent = self.watcher.watch.recalled(code == "no_match", &unsearched);
+        self.watcher.watch.recalled(code == "no_match", &unsearched);
         // What hardly answers is of no use because it was shown.
         let of_use: &[PageId] = if code == "weak" { &[] } else { &pages };
         self.keeper.used(of_use, self.now());
-        let refetched = self.watcher.watch.fetched(of_use, "recalled");
+        self.watcher.watch.fetched(of_use, "recalled");
         let (quoted, code) = (quoted(query), code.to_owned());
         self.trace(Traced::Recall { query: quoted, code, pages: first(pages), unsearched });
-        self.trace_faults(silent);
-        self.trace_faults(refetched);
+        self.trace_faults();
     }
 
     /// A flush has ended: its entries become pages, which keep their origins.
@@ -239,12 +235,12 @@ impl Memory {
     }
 
     fn missed(&mut self, operations: &[String], how: &str) {
-        let faults = self.watcher.watch.missed(operations, how);
-        self.trace_faults(faults);
+        self.watcher.watch.missed(operations, how);
+        self.trace_faults();
     }
 
-    fn trace_faults(&mut self, faults: Vec<MemoryFaultKind>) {
-        for fault in faults {
+    fn trace_faults(&mut self) {
+        for fault in self.watcher.watch.take() {
             let pages = first(fault.pages);
             self.trace(Traced::Fault(MemoryFaultKind { pages, ..fault }));
         }
