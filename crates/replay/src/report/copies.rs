@@ -11,13 +11,14 @@ pub const TIME: char = '@';
 
 /// Takes out of each report the calls with which an earlier one begins as well.
 pub(super) fn count_once(files: &mut [FileReport]) {
-    for at in 1..files.len() {
-        let (before, rest) = files.split_at_mut(at);
-        let file = &mut rest[0];
-        let copied = before.iter().map(|other| shared(other, file)).max().unwrap_or_default();
-        if copied > 0 {
-            file.drop_first(copied);
-        }
+    // All are compared before any is changed: a copy may be copied again.
+    let copied = (0..files.len()).map(|at| {
+        let (before, rest) = files.split_at(at);
+        before.iter().map(|other| shared(other, &rest[0])).max().unwrap_or_default()
+    });
+    let copied: Vec<usize> = copied.collect();
+    for (file, copied) in files.iter_mut().zip(copied).filter(|(_, copied)| *copied > 0) {
+        file.drop_first(copied);
     }
 }
 

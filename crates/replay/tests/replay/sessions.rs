@@ -304,3 +304,32 @@ fn thinking_in_what_was_copied_counts_once() {
     assert!(whole.recorded.hidden_tokens > 2_000, "{:?}", whole.recorded);
     assert_eq!((fork.recorded.requests, fork.recorded.hidden_tokens), (1, 0));
 }
+
+/// The report of sessions that went on one from another, each with a copy of all before it, with as
+/// many answers as given. An answer's model depends on its number; each request has 2,000 tokens.
+fn resumed(lengths: &[i64], model: impl Fn(i64) -> &'static str) -> BillReport {
+    let replaying = replaying(Sender::Host(HostRule::Plain));
+    let follows = Follows { prices: true, window: true, sizes: true };
+    let session = |length: &i64| {
+        let answers = (0..*length).flat_map(|at| {
+            let time = 1_790_000_000_000 + at;
+            let usage = json!({ "input": 2_000, "output": 9 });
+            let said = json!([{ "type": "text", "text": format!("Answer {at}.") }]);
+            let answer = json!({ "role": "assistant", "model": model(at), "usage": usage, "content": said, "timestamp": time });
+            [user("Go on.", time), answer.to_string()]
+        });
+        let transcript = transcript(&answers.collect::<Vec<_>>());
+        replay_recorded(&transcript, &replaying, follows, "anthropic", false).unwrap()
+    };
+    let files = lengths.iter().map(session).collect();
+    BillReport::new(files, &replaying, "anthropic".to_owned())
+}
+
+#[test]
+fn a_copy_of_a_copy_counts_once() {
+    for lengths in [[2, 4, 6], [6, 4, 2], [4, 2, 6]] {
+        let report = resumed(&lengths, |_| "claude-opus-4-5");
+        let requests: u64 = report.files.iter().map(|file| file.recorded.requests).sum();
+        assert_eq!(requests, 6, "{lengths:?}");
+    }
+}
