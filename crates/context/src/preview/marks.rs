@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use regex::RegexSet;
+use regex::{Regex, RegexSet};
 
 /// Something began or succeeded.
 const ROUTINE: &[&str] = &[
@@ -168,6 +168,19 @@ const INSIDE: &[&str] = &[
     r"(?i)^(expected|actual|received|got|message|details?|diff|stdout|stderr)(:| to | but |$)",
 ];
 
+/// What programs that pass on a log put before each line: the container (Docker Compose), the pod
+/// (kubectl), step and seconds of a build (Docker), job and step (GitHub), the time.
+static PASSED_ON: LazyLock<Regex> = LazyLock::new(|| {
+    let time = r"\u{feff}?\[?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z\]?( [0-9]{2}[OE]\+?)?( |$)";
+    let begins = r"(?-u:[\w.-])+[-_][0-9]+ +\|( |$)|\[pod/\S+\]( |$)|#[0-9]+ [0-9]+\.[0-9]+( |$)";
+    Regex::new(&format!("^({begins}|([^\t]+\t[^\t]+\t)?{time}){{1,2}}")).expect("a tested constant")
+});
+
+/// A line without what a log that passed it on put before it.
+pub(super) fn passed_on(line: &str) -> &str {
+    PASSED_ON.find(line).map_or(line, |before| &line[before.end()..])
+}
+
 /// What a line is known by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
@@ -226,8 +239,19 @@ fn set(patterns: &[&str]) -> RegexSet {
     RegexSet::new(patterns).expect("constants that a test compiles")
 }
 
-/// The marks of a line, which has no escapes and no trailing white space.
+/// The marks of a line, which has no escapes and no trailing white space: of what a log passed on in
+/// it, if it did.
 pub(super) fn of(line: &str) -> Marks {
+    let passed = passed_on(line);
+    let mut marks = of_whole(passed);
+    if passed.len() < line.len() {
+        // An entry's level is known by the time before it.
+        marks.0[Mark::Failure as usize] |= of_whole(line).has(Mark::Failure);
+    }
+    marks
+}
+
+fn of_whole(line: &str) -> Marks {
     if line.is_empty() || !ANY.is_match(line) {
         return Marks::default();
     }

@@ -48,20 +48,21 @@ impl TestReport {
 pub fn reports(lines: &[&str]) -> Vec<TestReport> {
     let plain: Vec<Cow<'_, str>> = lines.iter().map(|line| both_ends(plain::plain(line))).collect();
     let marks: Vec<Marks> = plain.iter().map(|line| marks::of(line)).collect();
-    let mut reading = Reading { lines: &plain, marks: &marks, reports: Vec::new(), open: Open::No };
+    let lines: Vec<&str> = plain.iter().map(|line| marks::passed_on(line)).collect();
+    let mut reading = Reading { lines: &lines, marks: &marks, reports: Vec::new(), open: Open::No };
     for at in 0..lines.len() {
         let report = reading.report(at);
         reading.reports.push(report);
     }
     let Reading { mut reports, .. } = reading;
-    enter_lines_before_verdicts(&plain, &mut reports);
-    leave_out_known_calls(&plain, &marks, &mut reports);
+    enter_lines_before_verdicts(&lines, &mut reports);
+    leave_out_known_calls(&lines, &marks, &mut reports);
     reports
 }
 
 /// A stack frame that an earlier stack of the output already has says nothing new: a program that
 /// logs one failure repeatedly prints the same stack each time.
-fn leave_out_known_calls(lines: &[Cow<'_, str>], marks: &[Marks], reports: &mut [TestReport]) {
+fn leave_out_known_calls(lines: &[&str], marks: &[Marks], reports: &mut [TestReport]) {
     let mut known = HashSet::new();
     for (at, report) in reports.iter_mut().enumerate() {
         if *report == TestReport::Detail
@@ -90,7 +91,7 @@ enum Open {
 }
 
 struct Reading<'a> {
-    lines: &'a [Cow<'a, str>],
+    lines: &'a [&'a str],
     marks: &'a [Marks],
     reports: Vec<TestReport>,
     open: Open,
@@ -180,7 +181,7 @@ impl Reading<'_> {
 }
 
 /// `go test -v` prints a test's output before its verdict, behave the step that failed.
-fn enter_lines_before_verdicts(lines: &[Cow<'_, str>], reports: &mut [TestReport]) {
+fn enter_lines_before_verdicts(lines: &[&str], reports: &mut [TestReport]) {
     for at in 0..lines.len() {
         let Some(first) = first_before_verdict(lines, at) else { continue };
         for report in &mut reports[first..at] {
@@ -192,7 +193,7 @@ fn enter_lines_before_verdicts(lines: &[Cow<'_, str>], reports: &mut [TestReport
 }
 
 /// The first of the lines before a line that belong to its verdict, if that is one of these.
-fn first_before_verdict(lines: &[Cow<'_, str>], at: usize) -> Option<usize> {
+fn first_before_verdict(lines: &[&str], at: usize) -> Option<usize> {
     let line = lines[at].trim_start();
     if FAILED_STEP.iter().any(|says| line.starts_with(says)) {
         return at.checked_sub(1);
@@ -202,7 +203,7 @@ fn first_before_verdict(lines: &[Cow<'_, str>], at: usize) -> Option<usize> {
     let from = at.saturating_sub(BLOCK_LINES);
     let begins =
         |line: &str| line.strip_prefix("=== RUN").is_some_and(|begun| begun.trim() == name);
-    let begun = (from..at).rev().find(|line| begins(&lines[*line]))?;
+    let begun = (from..at).rev().find(|line| begins(lines[*line]))?;
     Some(begun + 1)
 }
 
@@ -262,6 +263,28 @@ mod tests {
         let stack = "Error: no\n    at f (/p/a.js:5:9)\n    at g (/p/a.js:9:9)\n\n";
         let other = "Error: no\n    at f (/p/a.js:5:9)\n    at h (/p/b.js:1:1)";
         assert_eq!(letters(&format!("{stack}{stack}{other}")), "Fdd.F...F.d");
+    }
+
+    #[test]
+    fn what_a_log_passed_on_reports_what_it_reports_alone() {
+        let text = "test a ... ok\ntest b ... FAILED\n\nTraceback (most recent call last):\n  File \"a.py\", line 5, in f\n    x()\nValueError: no\n\nnpm error code 1\nFAIL a.test.js\n  x\nError: no\n    at f (/p/a.js:5:9)\nfine";
+        assert_eq!(letters(text), "rF.FddF.FFdFdd");
+        for before in [
+            "api-1  | ",
+            "worker_12     | ",
+            "[pod/web-1/app] ",
+            "build\tRun tests\t2026-01-05T12:07:31.1234567Z ",
+            "build\tRun tests\t\u{feff}2026-01-05T12:07:31.1234567Z ",
+            "2026-01-05T12:07:31Z ",
+            "[2026-01-05T12:07:31.120Z] ",
+            "2026-01-05T12:07:31.123456Z 01O ",
+            "#10 12.34 ",
+            "api-1  | 2026-01-05T12:07:31.123456789Z ",
+        ] {
+            let passed: Vec<String> =
+                text.split('\n').map(|line| format!("{before}{line}")).collect();
+            assert_eq!(letters(&passed.join("\n")), letters(text), "{before}");
+        }
     }
 
     #[test]
