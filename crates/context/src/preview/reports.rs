@@ -56,6 +56,7 @@ pub fn reports(lines: &[&str]) -> Vec<TestReport> {
     }
     let Reading { mut reports, .. } = reading;
     enter_lines_before_verdicts(&lines, &mut reports);
+    enter_headings(&lines, &mut reports);
     leave_out_known_calls(&lines, &marks, &mut reports);
     reports
 }
@@ -192,6 +193,29 @@ fn enter_lines_before_verdicts(lines: &[&str], reports: &mut [TestReport]) {
     }
 }
 
+/// A linter names a file once above the places in it, Ansible a task above its hosts: without that
+/// line nobody knows where something failed.
+fn enter_headings(lines: &[&str], reports: &mut [TestReport]) {
+    let (mut file, mut task) = (None, None);
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let is_indented = line.starts_with([' ', '\t']);
+        let is_place = is_indented && line.trim_start().starts_with(|c: char| c.is_ascii_digit());
+        let is_host = line.starts_with("fatal: [") || line.starts_with("failed: [");
+        let heading = match reports[at] {
+            TestReport::Failure if is_place => file,
+            TestReport::Failure if is_host => task,
+            _ => None,
+        };
+        if let Some(heading) = heading.filter(|heading| reports[*heading] == TestReport::Other) {
+            reports[heading] = TestReport::Detail;
+        }
+        if line.starts_with("TASK [") || line.starts_with("RUNNING HANDLER [") {
+            task = Some(at);
+        }
+        file = if is_indented { file } else { Some(at) };
+    }
+}
+
 /// The first of the lines before a line that belong to its verdict, if that is one of these.
 fn first_before_verdict(lines: &[&str], at: usize) -> Option<usize> {
     let line = lines[at].trim_start();
@@ -284,6 +308,22 @@ mod tests {
             let passed: Vec<String> =
                 text.split('\n').map(|line| format!("{before}{line}")).collect();
             assert_eq!(letters(&passed.join("\n")), letters(text), "{before}");
+        }
+    }
+
+    #[test]
+    fn what_failed_is_told_with_the_file_or_the_task_above_it() {
+        for (text, expected) in [
+            (
+                "/p/a.ts\n  1:5  warning  Unused  no-x\n\n/p/b.ts\n  2:5  warning  Unused  no-x\n  7:5  error  Unsafe  no-y\n\n/p/c.ts\n  1:5  warning  Unused  no-x",
+                "...d.F...",
+            ),
+            (
+                "TASK [a] ***\nok: [x]\n\nTASK [b] ***\nok: [y]\nfatal: [x]: FAILED! => {}\n\nTASK [c] ***\nok: [y]",
+                "...d.F...",
+            ),
+        ] {
+            assert_eq!(letters(text), expected, "{text}");
         }
     }
 
