@@ -175,31 +175,23 @@ impl Recorded {
             to: self.span.map(|(_, to)| to),
             ..RecordedReport::default()
         };
-        // Of all requests: their cost, and the same in US dollars if all prices are known.
-        let (mut all, mut usd) = (0.0, Some(0.0));
         let requests = self.usage.iter().zip(&self.usd_per_million);
         for (((usage, answer), list), call) in requests.zip(series) {
-            let Some(usage) = usage else {
-                all += call.plain.cost;
-                usd = usd.zip(*list).map(|(usd, list)| usd + call.plain.cost * list);
-                continue;
-            };
+            call.usd_per_million = *list;
+            let Some(usage) = usage else { continue };
             let (read, write) = replaying.prices.at(usage.sent());
             let cost = as_f64(usage.input)
                 + as_f64(usage.cache_read) * read
                 + as_f64(usage.cache_write) * write;
-            all += cost;
             // What the host wrote down is by its model's prices, not by others.
-            let written = usage.usd.filter(|_| prices == self.prices).map(|usd| 1e6 * usd);
-            let of_request = written.or_else(|| list.map(|list| cost * list));
-            usd = usd.zip(of_request).map(|(usd, of_request)| usd + of_request);
+            let written = usage.usd.filter(|_| prices == self.prices && cost > 0.0);
+            call.usd_per_million = written.map(|usd| 1e6 * usd / cost).or(*list);
             let (sent, output) = (as_f64(usage.sent()), as_f64(usage.output));
             let hidden = scaled(self.hidden[*answer], self.scale);
             let counted = Counted { tokens: sent, output, hidden, cost };
             found.add(&counted, call.plain.tokens * self.scale);
             call.recorded = Some(counted);
         }
-        found.usd_per_million = usd.filter(|_| all > 0.0).map(|usd| usd / all);
         found
     }
 

@@ -111,6 +111,7 @@ pub struct Contents {
 
 /// A call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct CallReport {
     /// Number, from 0.
     pub call: u64,
@@ -125,6 +126,10 @@ pub struct CallReport {
     /// What the provider counted, if the transcript says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Counted>,
+    /// US dollars for a million uncached input tokens, by what the transcript says that the request
+    /// cost, else by the list price of its model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usd_per_million: Option<f64>,
     /// What tells the answer from others: the IDs of its calls, a number of its text, and its time;
     /// `None` where that is not enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -322,8 +327,17 @@ impl FileReport {
         let MeasuredSides { ours, plain, .. } = measured;
         let compacted = plain.compaction > 0.0;
         self.epochs.extend(notices.iter().filter_map(|notice| epoch(call, notice)));
-        let (recorded, answer) = (None, None);
-        self.add_call(CallReport { call, contents, ours, plain, compacted, recorded, answer });
+        let (recorded, usd_per_million, answer) = (None, None, None);
+        self.add_call(CallReport {
+            call,
+            contents,
+            ours,
+            plain,
+            compacted,
+            recorded,
+            usd_per_million,
+            answer,
+        });
     }
 }
 
@@ -348,6 +362,19 @@ impl FileReport {
             self.recorded.add(counted, plain_tokens);
         }
         self.series.push(report);
+    }
+}
+
+impl FileReport {
+    /// The price of a token: on average over the calls, if each has one.
+    pub fn set_price(&mut self) {
+        let (mut all, mut usd) = (0.0, Some(0.0));
+        for call in &self.series {
+            let cost = call.recorded.map_or(call.plain.cost, |counted| counted.cost);
+            all += cost;
+            usd = usd.zip(call.usd_per_million).map(|(usd, price)| usd + cost * price);
+        }
+        self.recorded.usd_per_million = usd.filter(|_| all > 0.0).map(|usd| usd / all);
     }
 }
 

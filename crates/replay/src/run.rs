@@ -32,6 +32,7 @@ pub fn replay_recorded(
     let mut report = replay(transcript, &replaying, hidden)?;
     let prices = if follows.prices { recorded.prices } else { prices };
     report.recorded = recorded.report(&mut report.series, &replaying, prices);
+    report.set_price();
     report.oracle = oracle.then(|| foreseen(transcript, &replaying, hidden)).transpose()?;
     Ok(report)
 }

@@ -72,5 +72,6 @@ impl FileReport {
         for call in series {
             self.add_call(call);
         }
+        self.set_price();
     }
 }

@@ -333,3 +333,11 @@ fn a_copy_of_a_copy_counts_once() {
         assert_eq!(requests, 6, "{lengths:?}");
     }
 }
+
+#[test]
+fn what_is_left_of_a_copy_has_the_price_of_its_models() {
+    let model = |at| if at < 4 { "claude-haiku-4-5" } else { "claude-opus-4-1" };
+    let report = resumed(&[4, 6], model);
+    let prices = report.files.iter().map(|file| file.recorded.usd_per_million);
+    assert_eq!(prices.collect::<Vec<_>>(), [Some(1.0), Some(15.0)]);
+}
