@@ -35,8 +35,11 @@ pub const FIRST_TIME: i64 = 1_000_000_000_000;
 const NO_COUNT: u64 = 16;
 /// A count from this on is one, whatever the messages seem to be.
 const SMALL_COUNT: u64 = 1_000;
+/// The tables of caches that stay for five minutes, and for an hour.
+const SHORT: &str = "anthropic";
+const LONG: &str = "anthropic-1h";
 /// The price table where no model tells one.
-const USUAL_TABLE: &str = "anthropic";
+const USUAL_TABLE: &str = SHORT;
 
 /// What the provider counted for a request and its answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -45,6 +48,8 @@ struct Usage {
     output: u64,
     cache_read: u64,
     cache_write: u64,
+    /// The part of it that stays for an hour.
+    cache_write_1h: u64,
     /// US dollars for the request, if the host wrote them down.
     usd: Option<f64>,
 }
@@ -175,14 +180,20 @@ impl Recorded {
             to: self.span.map(|(_, to)| to),
             ..RecordedReport::default()
         };
+        // Caches of both lifetimes may occur in one session, whatever its table is.
+        let is_split = prices == self.prices && [SHORT, LONG].contains(&prices);
+        let write_of = |table| Prices::preset(table).map(|table| table.write);
+        let split = write_of(SHORT).zip(write_of(LONG)).filter(|_| is_split);
         let requests = self.usage.iter().zip(&self.usd_per_million);
         for (((usage, answer), list), call) in requests.zip(series) {
             call.usd_per_million = *list;
             let Some(usage) = usage else { continue };
             let (read, write) = replaying.prices.at(usage.sent());
+            let (short, long) = split.unwrap_or((write, write));
             let cost = as_f64(usage.input)
                 + as_f64(usage.cache_read) * read
-                + as_f64(usage.cache_write) * write;
+                + as_f64(usage.cache_write - usage.cache_write_1h) * short
+                + as_f64(usage.cache_write_1h) * long;
             // What the host wrote down is by its model's prices, not by others.
             let written = usage.usd.filter(|_| prices == self.prices && cost > 0.0);
             call.usd_per_million = written.map(|usd| 1e6 * usd / cost).or(*list);
@@ -227,12 +238,10 @@ fn model_of(values: &[Value]) -> (Option<String>, Option<&'static str>) {
     let most = counts.iter().map(|(_, count)| *count).max();
     let first = counts.iter().find(|(_, count)| Some(*count) == most);
     let Some(((provider, model), _)) = first else { return (None, None) };
-    let is_long = |value: &Value| {
-        let count = |key: &str| value.pointer(key).and_then(Value::as_u64).unwrap_or_default();
-        2 * count("/usage/cacheWrite1h") > count("/usage/cacheWrite")
-    };
+    let usages = || values.iter().filter_map(|value| value.get("usage")).map(usage_of);
+    let long: u64 = usages().map(|usage| usage.cache_write_1h).sum();
     let table = match models::table_of(provider, model) {
-        Some("anthropic") if values.iter().any(is_long) => Some("anthropic-1h"),
+        Some(SHORT) if 2 * long > usages().map(|usage| usage.cache_write).sum() => Some(LONG),
         table => table,
     };
     let name = Some(*model).filter(|model| !model.is_empty()).map(str::to_owned);
@@ -315,6 +324,7 @@ fn usage_of(value: &Value) -> Usage {
         output: count("output"),
         cache_read: count("cacheRead"),
         cache_write: count("cacheWrite"),
+        cache_write_1h: count("cacheWrite1h").min(count("cacheWrite")),
         // Where hosts know no price they write 0.
         usd: Some(usd).filter(|usd| *usd > 0.0),
     }

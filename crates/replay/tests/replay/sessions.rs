@@ -341,3 +341,25 @@ fn what_is_left_of_a_copy_has_the_price_of_its_models() {
     let prices = report.files.iter().map(|file| file.recorded.usd_per_million);
     assert_eq!(prices.collect::<Vec<_>>(), [Some(1.0), Some(15.0)]);
 }
+
+#[test]
+fn what_a_cache_took_for_an_hour_costs_what_an_hour_costs() {
+    let session = |hours: &[u64]| {
+        let answers = hours.iter().map(|hour| {
+            let usage = json!({ "input": 0, "output": 9, "cacheWrite": 2_000, "cacheWrite1h": hour });
+            let said = json!([{ "type": "text", "text": "Yes." }]);
+            json!({ "role": "assistant", "model": "claude-opus-5", "usage": usage, "content": said })
+                .to_string()
+        });
+        let messages: Vec<String> = std::iter::once(user("Go.", 1)).chain(answers).collect();
+        let replaying = replaying(Sender::Host(HostRule::Plain));
+        let follows = Follows { prices: true, window: true, sizes: true };
+        let report = replay_recorded(&transcript(&messages), &replaying, follows, "x", false);
+        let recorded = report.unwrap().recorded;
+        (recorded.prices, recorded.cost)
+    };
+    let short = |cost| ("anthropic".to_owned(), cost);
+    assert_eq!(session(&[0, 0, 0]), short(7_500.0));
+    assert_eq!(session(&[2_000, 0, 500]), short(9_375.0));
+    assert_eq!(session(&[2_000, 0, 1_500]), ("anthropic-1h".to_owned(), 10_125.0));
+}
