@@ -1351,6 +1351,8 @@ export interface ReplayedCall {
   compacted: boolean;
   /** What the provider counted, if the transcript says it; `cost` of the input, in uncached input tokens. */
   recorded?: { tokens: number; output: number; hidden: number; cost: number };
+  /** US dollars for a million uncached input tokens, by what the transcript says that the call cost, else by the list price of its model. */
+  usdPerMillion?: number;
   /** What tells the answer from others: the IDs of its calls, a number of its text, and its time. Undefined where that is not enough. */
   answer?: string;
 }

@@ -15,7 +15,7 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test, vi } from "vitest";
-import { type ReplayedFile, type ReplayOptions, type ReplayReport, replayFile } from "../index.js";
+import { type ReplayedFile, type ReplayOptions, type ReplayReport, replayFile, replayReport } from "../index.js";
 import { isEverything } from "../scripts/lib/tiers.js";
 import { pinnedNode } from "../scripts/setup.js";
 import { desk, program } from "./command.ts";
@@ -622,6 +622,16 @@ describe("palimpsest replay", () => {
       ["fork", 1, 2],
       ["alike", 3, 0],
     ]);
+  });
+
+  test("reports on more than a million values", async () => {
+    const at = desk();
+    const file = await replayFile(
+      transcriptIn(at.folder, "one.jsonl", [JSON.stringify({ role: "user", content: "Go." })]),
+    );
+    const large = { ...file, notes: Array<string>(600_000).fill("left out: 1") };
+    const { files } = await replayReport([large, large]);
+    expect(files.map(({ notes }) => notes.length)).toEqual([600_000, 600_000]);
   });
 
   test("wants transcripts", () => {

@@ -155,9 +155,13 @@ fn replayed(
     ts_args_type = "files: ReplayedFile[], options?: ReplayOptions",
     ts_return_type = "Promise<ReplayReport>"
 )]
-pub fn replay_report(files: Given<Json>, options: Maybe<ReplayOptions>) -> Promised<Answer> {
+pub fn replay_report(files: Given<Vec<Json>>, options: Maybe<ReplayOptions>) -> Promised<Answer> {
     answering(move || {
-        let files: Vec<FileReport> = serde_json::from_value(files.named("files")?.0)
+        // Each is converted by itself: napi refuses a value of more than a million values.
+        let files =
+            files.named("files")?.into_iter().map(|Json(file)| serde_json::from_value(file));
+        let files: Vec<FileReport> = files
+            .collect::<std::result::Result<_, _>>()
             .map_err(|error| Error::argument("files", format!("are not reports: {error}")))?;
         let options = options.or_default("options")?;
         let is_recorded = options.recorded == Some(true);
