@@ -367,7 +367,8 @@ impl World {
     }
 
     /// Checks that no screen of consecutive lines of one version stands twice, nor all lines that a
-    /// message shows, unless they were asked for again.
+    /// message shows, unless they were asked for again. What is pinned stands in one piece, whatever
+    /// of it stands above.
     fn check_duplicates(&self, standing: &[Standing]) {
         for (at, here) in standing.iter().enumerate() {
             let Some(fact) = self.fact(&self.host.sent[at]) else { continue };
@@ -376,8 +377,12 @@ impl World {
             if asked || self.is_joined(&version.0) {
                 continue;
             }
+            let is_pinned = self.is_pinned(&version.0);
             let above = standing[..at].iter().enumerate();
             for (before, above) in above.filter(|(_, above)| above.version == here.version) {
+                if is_pinned && above.lines.len() < here.lines.len() {
+                    continue;
+                }
                 let mut both: Vec<u64> = here.lines.intersection(&above.lines).copied().collect();
                 both.sort_unstable();
                 let longest = both.chunk_by(|one, next| one + 1 == *next).map(<[u64]>::len).max();
@@ -397,6 +402,13 @@ impl World {
                 );
             }
         }
+    }
+
+    fn is_pinned(&self, handle: &str) -> bool {
+        let state = self.host.live.state();
+        let pinned = state.sets().pinned();
+        let named = state.index().entries.iter().filter(|entry| entry.handle.to_string() == handle);
+        named.into_iter().any(|entry| pinned.contains(&&entry.id))
     }
 
     /// Whether a file was moved over another one that the model knows: the present place of that
