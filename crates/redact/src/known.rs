@@ -58,7 +58,7 @@ fn in_diff(diff: &str, change: &mut dyn FnMut(&str) -> Option<String>) -> Option
     change(clean.as_deref().unwrap_or(diff)).or(clean)
 }
 
-/// Redacts texts one after the other, as [`super::redact_text`] does, also in JSON. What
+/// Redacts texts one after the other, as [`super::redact_text`] and [`super::redact_json`] do. What
 /// is derived from a text follows it, such as a call's brief, and shows no secret that stood there,
 /// though its place there no longer tells.
 #[derive(Default)]

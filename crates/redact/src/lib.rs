@@ -72,6 +72,10 @@ pub fn redact_note(text: &str) -> Redacted {
 
 /// As [`redact_text`], in the string values of a JSON text, which stays JSON, and of JSON inside
 /// these. Other text is redacted as a whole.
+pub fn redact_json(json: &str) -> Redacted {
+    counted(|met| replace_in_json(json, met))
+}
+
 fn replace_in_json(json: &str, met: &mut Met<'_>) -> Option<String> {
     if !is_json(json) {
         return replace(json, met);

@@ -224,14 +224,13 @@ pub(super) fn readable(connection: &Connection, hash: &Hash) -> Step<Option<Stri
     }
 }
 
-/// Reads the items that a version added to its list: the position of the first of them, which is the
-/// number of items if there are none, and their positions and texts in order, without damaged ones.
-/// No position for a document without items.
-pub(super) fn added_items(
-    connection: &Connection,
-    object: i64,
-    version: &Version,
-) -> Step<(Option<i64>, Vec<(i64, String)>)> {
+/// Items that a version added to its list: the position of the first of them, which is the number of
+/// items if there are none, and their positions and texts in order, without damaged ones. No position
+/// for a document without items.
+type Added = (Option<i64>, Vec<(i64, String)>);
+
+/// Reads the items that a version added to its list.
+pub(super) fn added_items(connection: &Connection, object: i64, version: &Version) -> Step<Added> {
     if version.items_hash.is_none() {
         return Ok((None, Vec::new()));
     }

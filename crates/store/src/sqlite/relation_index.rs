@@ -170,7 +170,7 @@ fn stored(relations: &[Relation]) -> Step<Vec<Stored>> {
         let data = Data { written: relation.written.clone(), place: relation.place.clone() };
         let (kind, key) = (relation.kind, relation.key());
         let json = serde_json::to_string(&data).map_err(Failure::damaged)?;
-        let data = relation_data::shortened(kind, &key, json)?;
+        let data = relation_data::shortened(kind, &key, json);
         Ok(Stored { kind: kind.number(), key, data })
     };
     relations.iter().map(stored).collect()

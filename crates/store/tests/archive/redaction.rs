@@ -4,7 +4,7 @@
 use base::object::{
     AsOf, Envelope, Hash, ObjectId, ObjectType, Payload, RedactionReason, Reference,
 };
-use redact::{Redactor, redact_text};
+use redact::{redact_json, redact_text};
 use serde_json::{Value, json};
 use store::{ArchiveScope, ExportOptions, Store};
 
@@ -124,12 +124,11 @@ fn each_kind_of_secret_is_found_and_removed() {
         assert_eq!(left.lines().count(), text.lines().count(), "lines keep their numbers: {left}");
         assert_eq!(redact_text(&left).text, None, "nothing is found twice: {left}");
         let json = json!({ "type": "text", "text": [format!("before {text} after")] }).to_string();
-        let left = Redactor::default().json(&json).text.unwrap();
+        let left = redact_json(&json).text.unwrap();
         let value: Value = serde_json::from_str(&left).unwrap();
         assert!(!value["text"][0].as_str().unwrap().contains(&secret), "{left}");
         let nested = json!({ "arguments": json.clone() }).to_string();
-        let left: Value =
-            serde_json::from_str(&Redactor::default().json(&nested).text.unwrap()).unwrap();
+        let left: Value = serde_json::from_str(&redact_json(&nested).text.unwrap()).unwrap();
         let inner: Value = serde_json::from_str(left["arguments"].as_str().unwrap()).unwrap();
         assert!(!inner.to_string().contains(&secret), "JSON in JSON stays JSON: {left}");
     }
@@ -178,7 +177,7 @@ fn a_short_private_key_is_found_in_every_form_of_its_line_ends() {
         assert!(!left.contains(&key), "{left}");
         assert_eq!(left.lines().count(), text.lines().count());
         let json = json!({ "content": text }).to_string();
-        assert!(!Redactor::default().json(&json).text.unwrap().contains(&key));
+        assert!(!redact_json(&json).text.unwrap().contains(&key));
     }
 }
 
@@ -210,7 +209,7 @@ fn searching_for_secrets_takes_time_in_proportion_to_the_text() {
 fn a_key_of_json_says_that_its_value_is_a_secret() {
     let secret = chance(24);
     let json = json!({ "apiKey": secret, "name": secret, "token": "a plain word" }).to_string();
-    let left: Value = serde_json::from_str(&Redactor::default().json(&json).text.unwrap()).unwrap();
+    let left: Value = serde_json::from_str(&redact_json(&json).text.unwrap()).unwrap();
     assert_eq!(left["apiKey"], "[redacted:assignment]");
     assert_eq!(
         (left["name"].as_str(), left["token"].as_str()),
@@ -253,7 +252,7 @@ fn recorded_sessions_have_almost_no_false_secrets() {
     for file in files {
         let text = crate::recorded::read(&file);
         for line in text.lines() {
-            let redacted = Redactor::default().json(line);
+            let redacted = redact_json(line);
             lines += 1;
             for (rule, count) in redacted.counts {
                 *found.entry(rule).or_default() += count;

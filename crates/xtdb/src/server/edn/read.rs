@@ -61,7 +61,7 @@ impl<R: BufRead> Reader<R> {
     pub(crate) fn end(&mut self) -> Read<()> {
         match self.after_space()? {
             None => Ok(()),
-            Some(byte) => Err(self.malformed(format!("{} after the end", shown(byte)))),
+            Some(byte) => Err(self.malformed(&format!("{} after the end", shown(byte)))),
         }
     }
 
@@ -72,7 +72,7 @@ impl<R: BufRead> Reader<R> {
                 self.skip();
                 Ok(())
             }
-            Some(byte) => Err(self.malformed(format!("{} in place of a list", shown(byte)))),
+            Some(byte) => Err(self.malformed(&format!("{} in place of a list", shown(byte)))),
             None => Err(cut_off()),
         }
     }
@@ -93,7 +93,7 @@ impl<R: BufRead> Reader<R> {
 
     fn form_in(&mut self, depth: usize) -> Read<Edn> {
         if depth > MAX_DEPTH {
-            return Err(self.malformed("values nested too deep".to_owned()));
+            return Err(self.malformed("values nested too deep"));
         }
         match self.after_space()?.ok_or_else(cut_off)? {
             b'"' => self.text().map(Edn::Text),
@@ -104,7 +104,7 @@ impl<R: BufRead> Reader<R> {
             b'{' => self.entries(None, depth).map(Edn::Map),
             b'#' => self.dispatch(depth),
             byte if is_delimiter(byte) => {
-                Err(self.malformed(format!("{} in place of a value", shown(byte))))
+                Err(self.malformed(&format!("{} in place of a value", shown(byte))))
             }
             _ => self.atom(),
         }
@@ -124,7 +124,9 @@ impl<R: BufRead> Reader<R> {
                 let namespace = self.keyword()?;
                 match self.peek()? {
                     Some(b'{') => self.entries(Some(&namespace), depth).map(Edn::Map),
-                    Some(byte) => Err(self.malformed(format!("{} in place of a map", shown(byte)))),
+                    Some(byte) => {
+                        Err(self.malformed(&format!("{} in place of a map", shown(byte))))
+                    }
                     None => Err(cut_off()),
                 }
             }
@@ -133,7 +135,7 @@ impl<R: BufRead> Reader<R> {
                 let value = self.form_in(depth + 1)?;
                 self.tagged(tag, value)
             }
-            byte => Err(self.malformed(format!("{} after `#`", shown(byte)))),
+            byte => Err(self.malformed(&format!("{} after `#`", shown(byte)))),
         }
     }
 
@@ -141,8 +143,8 @@ impl<R: BufRead> Reader<R> {
         match (tag.as_str(), value) {
             ("inst", Edn::Text(text)) => Timestamp::parse(&text)
                 .map(Edn::Instant)
-                .ok_or_else(|| self.malformed(format!("the time `{}`", short(&text)))),
-            ("inst", other) => Err(self.malformed(format!("{other} in place of a time"))),
+                .ok_or_else(|| self.malformed(&format!("the time `{}`", short(&text)))),
+            ("inst", other) => Err(self.malformed(&format!("{other} in place of a time"))),
             (_, value) => Ok(Edn::Tagged(tag, Box::new(value))),
         }
     }
@@ -178,7 +180,7 @@ impl<R: BufRead> Reader<R> {
                     self.skip();
                     return Ok(entries);
                 }
-                byte => return Err(self.malformed(format!("{} in place of a comma", shown(byte)))),
+                byte => return Err(self.malformed(&format!("{} in place of a comma", shown(byte)))),
             }
         }
     }
@@ -196,7 +198,7 @@ impl<R: BufRead> Reader<R> {
             }
         }
         json.push(b'"');
-        serde_json::from_slice(&json).map_err(|_| self.malformed("a bad text".to_owned()))
+        serde_json::from_slice(&json).map_err(|_| self.malformed("a bad text"))
     }
 
     /// All that matters of it is where it ends: any byte may be the first.
@@ -276,16 +278,16 @@ impl<R: BufRead> Reader<R> {
         }
         self.kept += 1;
         if self.kept > MAX_KEPT {
-            return Err(self.malformed(format!("a value of more than {MAX_KEPT} members")));
+            return Err(self.malformed(&format!("a value of more than {MAX_KEPT} members")));
         }
         Ok(true)
     }
 
     fn utf8(&self, bytes: Vec<u8>) -> Read<String> {
-        String::from_utf8(bytes).map_err(|_| self.malformed("bytes that are not UTF-8".to_owned()))
+        String::from_utf8(bytes).map_err(|_| self.malformed("bytes that are not UTF-8"))
     }
 
-    fn malformed(&self, what: String) -> io::Error {
+    fn malformed(&self, what: &str) -> io::Error {
         io::Error::new(ErrorKind::InvalidData, format!("{what} at byte {}", self.at))
     }
 }
