@@ -131,7 +131,7 @@ impl<'a> Search<'a> {
         let id = &session.envelope.id;
         let from = self.read.insert(id.clone(), session.item_count).unwrap_or(0);
         let mut met = BTreeSet::new();
-        for placed in self.store.placed_items(id, from..session.item_count)? {
+        for placed in self.store.backend().placed_items(id, from..session.item_count)? {
             add_met(&placed.item.text, &mut met);
         }
         self.known.extend(met.iter().map(mark_of));

@@ -4,7 +4,6 @@
 use std::any::Any;
 use std::fmt;
 use std::io::ErrorKind;
-use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +11,13 @@ use std::time::Duration;
 use super::derived::Derived;
 use super::query::{Query, QueryField, unknown};
 use super::{
-    Backend, IN_MEMORY, IndexedFolder, JournalMode, Lost, SqliteBackend, StoreSize, Version,
+    Backend, Glance, IN_MEMORY, IndexedFolder, JournalMode, Lost, SqliteBackend, StoreSize, Version,
 };
 use base::clock::system_time;
 use base::error::{Error, Result};
 use base::object::{
-    AsOf, ObjectId, ObjectType, RedactionReason, StaticReference, Timestamp, TxId, VersionSelector,
-    metadata_view,
+    AsOf, Hash, Nickname, ObjectId, ObjectType, RedactionReason, StaticReference, Timestamp, TxId,
+    VersionSelector, metadata_view,
 };
 use serde_json::Value;
 
@@ -165,6 +164,11 @@ impl Store {
         }
     }
 
+    /// Reads the version visible at `at`. `None` if there is none.
+    pub fn get(&self, id: &ObjectId, at: AsOf) -> Result<Option<Version>> {
+        self.backend.get(id, at)
+    }
+
     /// Reads the version visible at `at`.
     ///
     /// # Errors
@@ -173,10 +177,36 @@ impl Store {
         self.get(id, at)?.ok_or_else(|| not_found(id, at.to_string()))
     }
 
+    /// Lists the object's own versions, newest first; empty for an unknown object. See
+    /// [`Store::lineage`] for those before a move.
+    pub fn history(&self, id: &ObjectId) -> Result<Vec<Version>> {
+        self.backend.history(id)
+    }
+
+    /// The newest version of an object with this `content_hash`. `None` if there is none.
+    pub fn find_version(&self, id: &ObjectId, content_hash: &Hash) -> Result<Option<Version>> {
+        self.backend.find_version(id, content_hash)
+    }
+
     /// Whether a person chose to forget an object.
     pub fn is_forgotten(&self, id: &ObjectId) -> Result<bool> {
         let redaction = self.glance(id)?.and_then(|latest| latest.redacted);
         Ok(redaction.is_some_and(|redaction| redaction.reason == RedactionReason::Forgotten))
+    }
+
+    /// See [`Backend::glance`].
+    pub fn glance(&self, id: &ObjectId) -> Result<Option<Glance>> {
+        self.backend.glance(id)
+    }
+
+    /// Lists the latest versions of objects of one type by ID, after `after`; at most `limit`.
+    pub fn list(
+        &self,
+        kind: ObjectType,
+        after: Option<&ObjectId>,
+        limit: usize,
+    ) -> Result<Vec<Version>> {
+        self.backend.list(kind, after, limit)
     }
 
     /// The latest versions of all objects of one type by ID, in pages. An error ends them.
@@ -193,6 +223,12 @@ impl Store {
             }
             Some(page)
         })
+    }
+
+    /// When the objects of one type were last written: of each one's latest version the transaction
+    /// and the time in its original store. In no order.
+    pub fn last_written(&self, kind: ObjectType) -> Result<Vec<(ObjectId, TxId, Timestamp)>> {
+        self.backend.last_written(kind)
     }
 
     /// Finds versions by their metadata, without reading contents or items; see [`Query`] for
@@ -230,6 +266,16 @@ impl Store {
         let nicknames = self.nicknames(&version.envelope.id)?;
         let additional = |name: &str| self.additional(version, name);
         metadata_view(&version.envelope, &version.fields, nicknames.first(), additional)
+    }
+
+    /// Lists IDs that start with `prefix`, in order; at most `limit`.
+    pub fn find_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<ObjectId>> {
+        self.backend.find_prefix(prefix, limit)
+    }
+
+    /// The object that has a nickname.
+    pub fn find_nickname(&self, nickname: &Nickname) -> Result<Option<ObjectId>> {
+        self.backend.find_nickname(nickname)
     }
 
     /// Reads the version that a name such as `NAME@TX` or `NAME@-1` selects, including versions
@@ -271,6 +317,22 @@ impl Store {
             content_hash: version.content_hash.clone(),
             origin: version.origin.clone(),
         }
+    }
+
+    /// Lists versions of all objects written after transaction `after`, in the order of writing:
+    /// whole transactions, at least one, until `limit` versions are reached.
+    pub fn changes(&self, after: TxId, limit: usize) -> Result<Vec<Version>> {
+        self.backend.changes(after, limit)
+    }
+
+    /// The nicknames of an object, in order.
+    pub fn nicknames(&self, id: &ObjectId) -> Result<Vec<Nickname>> {
+        self.backend.nicknames(id)
+    }
+
+    /// Number and time of the newest transaction; zeros on an empty store.
+    pub fn newest(&self) -> Result<(TxId, Timestamp)> {
+        self.backend.newest()
     }
 
     /// Records that a person had a folder indexed, unless a recorded folder contains it.
@@ -338,15 +400,6 @@ impl Store {
 
     /// The backend, for transactions.
     pub(super) fn backend(&self) -> &dyn Backend {
-        &*self.backend
-    }
-}
-
-/// A store answers what its backend does; reads of its own check what they read.
-impl Deref for Store {
-    type Target = dyn Backend;
-
-    fn deref(&self) -> &Self::Target {
         &*self.backend
     }
 }

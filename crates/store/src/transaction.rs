@@ -115,7 +115,7 @@ impl Transaction<'_> {
     /// # Errors
     /// Those of [`super::Backend::commit`]; nothing is then written.
     pub fn commit(self) -> Result<Receipt> {
-        self.store.commit(&self.ops, self.store.now())
+        self.store.backend().commit(&self.ops, self.store.now())
     }
 
     fn push(

@@ -85,7 +85,7 @@ impl Store {
     /// The first transaction whose list has the same items up to and including `position` as the
     /// latest one; `None` if the latest list is shorter.
     pub fn item_since(&self, id: &ObjectId, position: u64) -> Result<Option<TxId>> {
-        let placed = self.placed_items(id, position..position.saturating_add(1))?;
+        let placed = self.backend().placed_items(id, position..position.saturating_add(1))?;
         let Some(standing) = placed.iter().find(|placed| placed.until.is_none()) else {
             return Ok(None);
         };

@@ -201,7 +201,7 @@ impl<'a> Import<'a> {
     fn commit(&mut self, chunk: Chunk) -> Result<bool> {
         let transactions: Vec<&[Op]> = chunk.transactions.iter().map(Vec::as_slice).collect();
         if !transactions.is_empty() && !self.options.dry_run {
-            match self.store.commit_all(&transactions, self.now(&transactions)) {
+            match self.store.backend().commit_all(&transactions, self.now(&transactions)) {
                 Ok(receipts) => self.merge.written(latest(&chunk, &receipts)),
                 Err(Error::Forgotten { id }) => {
                     self.merge.leave_out(id);

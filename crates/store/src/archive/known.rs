@@ -32,7 +32,7 @@ impl Merge<'_> {
         let entries = &self.arrivals.entries;
         let asked: Vec<_> =
             versions.iter().map(|at| (&entries[*at].id, &entries[*at].origin)).collect();
-        let lacks = self.store.lacks(&asked)?;
+        let lacks = self.store.backend().lacks(&asked)?;
         let lacking = versions.into_iter().zip(lacks).filter(|(_, lacks)| *lacks);
         self.lacking.extend(lacking.map(|(version, _)| version));
         Ok(())
@@ -46,7 +46,7 @@ impl Merge<'_> {
         if ids.is_empty() {
             return Ok(());
         }
-        let Some(mut histories) = self.store.histories(&ids)? else { return Ok(()) };
+        let Some(mut histories) = self.store.backend().histories(&ids)? else { return Ok(()) };
         for id in ids {
             let history = histories.remove(&id).unwrap_or_default();
             self.loaded(&id, &history);
@@ -76,7 +76,7 @@ impl Merge<'_> {
         ids.sort();
         ids.dedup();
         ids.retain(|id| self.objects.contains_key(id));
-        let latest = self.store.latest(&ids)?;
+        let latest = self.store.backend().latest(&ids)?;
         let mut objects = std::mem::take(&mut self.objects);
         self.begin_anew();
         for (id, (content_hash, origin, versions)) in latest {

@@ -54,7 +54,7 @@ impl Import<'_> {
                 id: Some((*id).clone()),
             };
             let ops: Vec<Op> = free.iter().map(give).collect();
-            match self.store.commit(&ops, self.store.now()) {
+            match self.store.backend().commit(&ops, self.store.now()) {
                 Ok(_) => {}
                 // Another process gave one of them meanwhile, or had an object forgotten.
                 Err(Error::InvalidNickname { .. } | Error::Forgotten { .. }) if free.len() > 1 => {

@@ -184,7 +184,7 @@ impl<'a> Sessions<'a> {
     fn items(&mut self, id: &ObjectId, until: TxId) -> Result<Option<ObjectId>> {
         let mut parent = None;
         for start in (0..).step_by(usize::try_from(ITEMS_AT_ONCE).unwrap_or(usize::MAX)) {
-            let items = self.store.placed_items(id, start..start + ITEMS_AT_ONCE)?;
+            let items = self.store.backend().placed_items(id, start..start + ITEMS_AT_ONCE)?;
             if items.is_empty() {
                 break;
             }
@@ -244,7 +244,7 @@ impl<'a> Sessions<'a> {
         let unread: BTreeSet<ObjectId> =
             ids.filter(|id| !self.histories.contains_key(*id)).map(ObjectId::new).collect();
         let unread: Vec<ObjectId> = unread.into_iter().collect();
-        let mut found = self.store.histories(&unread)?;
+        let mut found = self.store.backend().histories(&unread)?;
         for id in unread {
             let history = match &mut found {
                 Some(found) => found.remove(&id).unwrap_or_default(),

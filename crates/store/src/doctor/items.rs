@@ -44,7 +44,7 @@ impl Examination<'_> {
         let end = lengths.keys().next_back().copied().unwrap_or(0);
         loop {
             let range = position..position.saturating_add(POSITIONS);
-            let mut items = match self.store.placed_items(id, range.clone()) {
+            let mut items = match self.store.backend().placed_items(id, range.clone()) {
                 Ok(items) => items,
                 Err(error) => return self.add(FindingKind::Items, Some(id), None, &error),
             };

@@ -148,7 +148,7 @@ impl<'a> Find<'a> {
         let is_wanted = lines.iter().any(wanted) && !self.seen.contains_key(&row.object);
         let Some(at) = row.item.filter(|_| is_wanted) else { return Ok(is_wanted) };
         let (mut inside, mut whole) = Default::default();
-        for placed in self.scan.store.placed_items(&row.object, at..at + 1)? {
+        for placed in self.scan.store.backend().placed_items(&row.object, at..at + 1)? {
             self.scan.item(&placed.item.text, &mut inside, &mut whole);
         }
         Ok(inside.iter().any(wanted))

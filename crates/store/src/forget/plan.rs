@@ -270,7 +270,7 @@ impl Rest<'_> {
         let (Some(first), Some(last)) = (ends.clone().min(), ends.max()) else {
             return Ok(self.replacements.len() > before);
         };
-        for placed in self.store.placed_items(&held.id, first..last + 1)? {
+        for placed in self.store.backend().placed_items(&held.id, first..last + 1)? {
             let holds = places.contains(&(placed.position, placed.from));
             let text = holds
                 .then(|| self.lines.replaced_item(&placed.item.text, self.goes, is_own))

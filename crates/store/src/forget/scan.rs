@@ -30,7 +30,7 @@ pub(crate) fn each_item(
     let mut start = 0;
     while start < longest {
         let end = (start + ITEMS).min(longest);
-        for placed in store.placed_items(&version.envelope.id, start..end)? {
+        for placed in store.backend().placed_items(&version.envelope.id, start..end)? {
             each(placed)?;
         }
         start = end;
