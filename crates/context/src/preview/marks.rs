@@ -109,7 +109,7 @@ const FAILURE: &[&str] = &[
 
 /// A count of failures: no details follow.
 const COUNTS: &[&str] = &[
-    r"(?-u:\b)[1-9][0-9,]* (tests? |examples? |suites? |specs? |subtests? )?(failed|failing|failures?|errors?|errored|broken|timed out)(?-u:\b)",
+    r"(?-u:\b)[1-9][0-9,]* (tests? |examples? |suites? |specs? |subtests? )?(failed|failing|failures?|errors?|errored|broken|timed out)([^\w:=]|:( *[^ 0-9]|$)|$)",
     r"(?i)(^|[^0-9 ]) *(?-u:\b)(failures?|errors?|failed|fail)([:=] *| +)[1-9][0-9]*(?-u:\b)",
 ];
 
@@ -322,6 +322,8 @@ mod tests {
             "rspec ./spec/a_spec.rb:4 # Calc adds",
             "3 examples, 1 failure",
             "FAILED (failures=1)",
+            "Found 3 errors:",
+            "ended with 2 errors: one is fatal",
             "  2 failing",
             "# fail 3",
             "make: *** [all] Error 1",
@@ -412,6 +414,8 @@ mod tests {
             "Jan 05 12:07:31 host systemd[1]: Started nginx.service - A server.",
             "app/a.rb:7:3: C: Style/Foo: Do not.",
             "bisecting: the first bad commit is near",
+            r#"level=info msg="batch done" processed=120 errors=0 took=5ms"#,
+            "Checked 12 failures: 0",
             "> esbuild src/a.ts --bundle --log-level=error",
             r#"        "OOMKilled": false,"#,
             r#"{"name":"orc","level":50,"hp":3}"#,
