@@ -350,8 +350,7 @@ impl Memory {
         let mut found: Vec<StalePage> = pages
             .filter_map(|page| {
                 let fact = self.keeper.fact(&page.id)?.clone();
-                let is_seen = page.is_entry();
-                let doubts = stale::doubts(page, &fact, look.staleness(&page.id), is_seen, now);
+                let doubts = stale::doubts(page, &fact, look.staleness(&page.id), now);
                 let cited = compared.reports(look.staleness(&page.id));
                 (!doubts.is_empty()).then(|| StalePage { page: page.clone(), fact, doubts, cited })
             })

@@ -147,13 +147,10 @@ fn place_of(pin: &CitationPin) -> Option<(u32, u32)> {
 }
 
 /// Why a person may want to look at a page; empty for most pages.
-///
-/// `is_seen`: whether sessions start with it, so that its use cannot be counted.
 pub(super) fn doubts(
     page: &Page,
     fact: &Fact,
     staleness: Option<&Staleness>,
-    is_seen: bool,
     now: Timestamp,
 ) -> Vec<Doubt> {
     let mut found = Vec::new();
@@ -186,7 +183,10 @@ pub(super) fn doubts(
     match (quiet, never_used) {
         _ if page.is_pinned => {}
         (Some(days), _) if days > OLD_DAYS => found.push(Doubt::Old { days }),
-        (_, Some(days)) if fact.uses == 0 && !is_seen => found.push(Doubt::NeverUsed { days }),
+        // Sessions start with entries, so that their use cannot be counted.
+        (_, Some(days)) if fact.uses == 0 && !page.is_entry() => {
+            found.push(Doubt::NeverUsed { days })
+        }
         _ => {}
     }
     found
