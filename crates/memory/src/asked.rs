@@ -40,7 +40,7 @@ impl Memory {
     fn search(&mut self, question: &str) -> String {
         let options = RecallOptions { limit: 2 * MOST_HITS, ..RecallOptions::default() };
         let look = self.look();
-        let answer = self.recall_at(question, &options, None, Some(&look));
+        let answer = self.recall_at(question, &options, None, &look);
         let may_have = answer.hits.iter().filter_map(|hit| self.shown_hit(hit, &look));
         let mut shown: Vec<String> = may_have.collect();
         let withheld = answer.hits.len() - shown.len();

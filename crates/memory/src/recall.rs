@@ -12,23 +12,22 @@ mod related;
 mod sessions;
 mod words;
 
-use files::looks;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use self::alike::Gathered;
 use self::corpus::Corpus;
 use self::passages::Passage;
 use self::question::Question;
 use self::ranking::{Ranked, rank};
-use super::load::{Loaded, MemoryFile};
+use super::load::MemoryFile;
 use super::page::{Page, PageId};
 use super::pins::CitedChange;
 use super::scope::{Folders, Scope};
 use super::stale::Staleness;
 use super::warning::Warning;
 use super::watching::Recalled;
-use super::{LOOK, Look, Memory, StoreAccess};
+use super::{Look, Memory, StoreAccess};
 use base::error::Error;
 use base::object::{ObjectId, quote};
 use store::{Expression, SnippetLine, Store, snippet};
@@ -186,30 +185,29 @@ impl Memory {
         options: &RecallOptions,
         store: Option<&Store>,
     ) -> RecallAnswer {
-        self.recall_at(query, options, store, None)
+        let look = self.look();
+        self.recall_at(query, options, store, &look)
     }
 
-    /// As [`Self::recall`], without another look than `known`, if there is one.
+    /// As [`Self::recall`], at what a look showed.
     pub(super) fn recall_at(
         &mut self,
         query: &str,
         options: &RecallOptions,
         store: Option<&Store>,
-        known: Option<&Look>,
+        look: &Look,
     ) -> RecallAnswer {
         let expression = match parsed(query, options) {
             Ok(expression) => expression,
             Err(error) => return RecallAnswer::malformed(&error),
         };
-        let (warnings, look) = match known {
-            Some(known) => (self.learn_from(known), None),
-            None => self.learn(),
-        };
+        if !self.recall.knows(&look.files) {
+            self.recall.learn(look.files.clone());
+        }
         let mut problems = denied(options, &self.folders);
-        problems.extend(unsearched(&warnings));
-        let look = known.is_none().then(|| look.unwrap_or_else(|| self.look()));
-        let stale = known.or(look.as_ref()).map(|look| &look.stale);
-        let Found { mut hits, mut is_answered } = self.recall.find(&expression, options, stale);
+        problems.extend(unsearched(&look.warnings));
+        let Found { mut hits, mut is_answered } =
+            self.recall.find(&expression, options, &look.stale);
         if options.sessions {
             let known = self.keeper.access.as_ref().map(StoreAccess::store);
             let (found, problem) = sessions::recall(store.or(known), &expression, options);
@@ -226,29 +224,6 @@ impl Memory {
         };
         self.note_recall(query, reason, &hits, &problems);
         RecallAnswer { reason, problems, hits }
-    }
-
-    /// Reads and indexes the memory files, unless nothing changed. Returns warnings about them, and
-    /// the look that was needed.
-    fn learn(&mut self) -> (Vec<Warning>, Option<Look>) {
-        let bounded = looks::bounded(LOOK);
-        let Loaded { files, warnings } = self.loader.load(&self.folders);
-        if self.recall.knows(&files) {
-            return (warnings, None);
-        }
-        drop(bounded);
-        // Only a full look gives pages their stable IDs.
-        let mut look = self.look();
-        self.recall.learn(std::mem::take(&mut look.files));
-        (std::mem::take(&mut look.warnings), Some(look))
-    }
-
-    /// Indexes the files of a look, unless nothing changed. Returns its warnings.
-    fn learn_from(&mut self, look: &Look) -> Vec<Warning> {
-        if !self.recall.knows(&look.files) {
-            self.recall.learn(look.files.clone());
-        }
-        look.warnings.clone()
     }
 
     fn note_recall(
@@ -303,7 +278,7 @@ impl Recall {
         &self,
         expression: &Expression,
         options: &RecallOptions,
-        stale: Option<&BTreeMap<PageId, Staleness>>,
+        stale: &BTreeMap<PageId, Staleness>,
     ) -> Found {
         let question = Question::new(&self.corpus, expression);
         let ranked = rank(&self.corpus, &question);
@@ -326,7 +301,7 @@ impl Recall {
             let worst = |at: usize| {
                 let Passage { document, line, .. } = self.passages[at];
                 let page = self.page_at(document, line)?;
-                stale?.get(&page.id)?.worst()
+                stale.get(&page.id)?.worst()
             };
             let agree = |one: usize, other: usize| {
                 alike::agree(&self.passages[one], &self.passages[other])
@@ -336,7 +311,7 @@ impl Recall {
             found.into_iter().map(|found| self.hit_of_passage(&found, expression)).collect()
         };
         for hit in &mut hits {
-            let staleness = hit.page.as_ref().and_then(|page| stale?.get(page));
+            let staleness = hit.page.as_ref().and_then(|page| stale.get(page));
             hit.stale = staleness.and_then(Staleness::worst).cloned();
         }
         Found { hits, is_answered }
@@ -461,7 +436,10 @@ fn denied(options: &RecallOptions, folders: &Folders) -> Vec<RecallProblem> {
 }
 
 fn unsearched(warnings: &[Warning]) -> impl Iterator<Item = RecallProblem> {
+    // What is known besides the Markdown is not searched.
+    let is_searched = |path: &Path| path.extension().is_none_or(|end| end != "jsonl");
     let about = warnings.iter().filter(|warning| UNSEARCHED.contains(&warning.code));
+    let about = about.filter(move |warning| is_searched(&warning.path));
     about.map(|warning| RecallProblem {
         reason: RecallReason::Unavailable,
         message: format!("`{}` {}", quote::path(&warning.path), warning.problem),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use memory::{Folders, Look, Memory, Scope};
+use memory::{Folders, Look, Memory, RecallOptions, Scope};
 use serde_json::json;
 use settings::TrustBook;
 use source::{Namespace, canonical_path};
@@ -62,6 +62,17 @@ fn memory_counts_from_the_answer_on_and_not_before() {
     answer(&repository, false);
     let look = memory.look();
     assert_eq!((keys(&look), codes(&look)), (vec![], vec![]), "they know that they said no");
+}
+
+#[test]
+fn a_recall_finds_memory_right_after_the_answer() {
+    let repository = Repository::new();
+    repository.write(MEMORY, "- Port: it listens on 8080\n");
+    let mut memory = asking(&repository);
+    let mut hits = || memory.recall("port", &RecallOptions::default(), None).hits.len();
+    assert_eq!(hits(), 0);
+    answer(&repository, true);
+    assert_eq!(hits(), 1);
 }
 
 #[test]
