@@ -185,7 +185,7 @@ pub(super) fn doubts(
         (Some(days), _) if days > OLD_DAYS => found.push(Doubt::Old { days }),
         // Sessions start with entries, so that their use cannot be counted.
         (_, Some(days)) if fact.uses == 0 && !page.is_entry() => {
-            found.push(Doubt::NeverUsed { days })
+            found.push(Doubt::NeverUsed { days });
         }
         _ => {}
     }

@@ -169,11 +169,11 @@ impl Book {
 
     /// Records that pages were read or recalled today.
     pub(crate) fn note_use(&mut self, pages: &[PageId], now: Timestamp) {
-        let used = day(now);
+        let today = day(now);
         for id in pages {
             self.amend(id, |fact| {
-                let uses = fact.uses + u64::from(fact.used != used);
-                Fact { uses, used: used.clone(), ..fact }
+                let uses = fact.uses + u64::from(fact.used != today);
+                Fact { uses, used: today.clone(), ..fact }
             });
         }
     }
