@@ -726,6 +726,21 @@ fn what_is_typed_while_gemini_runs_tools_is_kept() {
 }
 
 #[test]
+fn messages_of_gemini_without_an_id_are_all_kept() {
+    let message = |kind: &str, text: &str| json!({ "type": kind, "content": text });
+    let messages = [
+        message("user", "Go."),
+        message("gemini", "Where to?"),
+        message("user", "There."),
+        message("gemini", "Done."),
+    ];
+    let session = json!({ "sessionId": "s", "projectHash": "p", "startTime": "2026-07-01T10:00:00Z",
+        "lastUpdated": "2026-07-01T10:00:00Z", "messages": messages });
+    let expected = ["user: Go.", "assistant: Where to?", "user: There.", "assistant: Done."];
+    assert_eq!(gist(&read(&session.to_string())), expected);
+}
+
+#[test]
 fn sub_agents_of_older_copilots_are_left_out() {
     let event = |kind: &str, data: Value| {
         json!({ "type": kind, "id": "e", "parentId": null,

@@ -53,11 +53,11 @@ impl Pick {
     pub fn of(self, (first, last): (u64, u64)) -> Option<(u64, u64)> {
         let picked = match self {
             Self::All => (first, last),
-            Self::First(lines) => (first, last.min((first + lines).saturating_sub(1))),
-            Self::Last(lines) => (first.max((last + 1).saturating_sub(lines)), last),
+            Self::First(lines) => (first, last.min(first.saturating_add(lines).saturating_sub(1))),
+            Self::Last(lines) => (first.max(last.saturating_add(1).saturating_sub(lines)), last),
             Self::AllButLast(lines) => (first, last.saturating_sub(lines)),
             Self::From(from, to) => {
-                let place = |line: u64| (first + line).saturating_sub(1);
+                let place = |line: u64| first.saturating_add(line).saturating_sub(1);
                 (place(from.max(1)), to.map_or(last, |to| last.min(place(to))))
             }
         };
@@ -109,7 +109,11 @@ fn by_sed(command: &Command) -> Option<ShownFiles<'_>> {
         let first = found.get(1).and_then(number);
         let last = found.get(3).and_then(number);
         let more = found.get(5).and_then(number);
-        match (first, found.get(4), last.or(more.and_then(|more| Some(first? + more)))) {
+        match (
+            first,
+            found.get(4),
+            last.or(more.and_then(|more| Some(first?.saturating_add(more)))),
+        ) {
             (None, ..) => Pick::Last(1),
             (Some(0), ..) => return None,
             (Some(first), Some(_), _) => Pick::From(first, None),
@@ -165,8 +169,10 @@ fn by_options(command: &Command) -> Option<ShownFiles<'_>> {
     }
     if let Some(skipped) = skipped {
         pick = match pick {
-            Pick::First(lines) => Pick::From(skipped + 1, Some(skipped + lines)),
-            _ => Pick::From(skipped + 1, None),
+            Pick::First(lines) => {
+                Pick::From(skipped.saturating_add(1), Some(skipped.saturating_add(lines)))
+            }
+            _ => Pick::From(skipped.saturating_add(1), None),
         };
     }
     Some(ShownFiles { files, pick })
@@ -269,6 +275,7 @@ mod tests {
             ("head --lines=20 a", (1, 20)),
             ("head -n -20 a", (1, 80)),
             ("head -n 200 a", (1, 100)),
+            ("head -n 18446744073709551615 a", (1, 100)),
             ("head -c 9000 a", (1, 100)),
             ("tail a", (91, 100)),
             ("tail -20 a", (81, 100)),
@@ -281,6 +288,7 @@ mod tests {
             ("sed -n '5,+4p' a", (5, 9)),
             ("sed -n -e 5p a", (5, 5)),
             ("sed -n '$p' a", (100, 100)),
+            ("sed -n '5,+18446744073709551615p' a", (5, 100)),
             ("sed -n '5,9p;10q' a", (5, 9)),
             ("sed -n '9,5p' a", (9, 9)),
             ("sed --quiet 5,900p a", (5, 100)),

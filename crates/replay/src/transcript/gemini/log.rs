@@ -64,12 +64,12 @@ impl Log {
 
     /// Takes a message, in the place of the one with its ID if there is one.
     fn put(&mut self, object: Map<String, Value>) {
-        let id = text(&object, "id").unwrap_or_default().to_owned();
+        let id = text(&object, "id").filter(|id| !id.is_empty()).map(str::to_owned);
         let record = Record { object, is_summary: false };
-        if let Some(at) = self.by_id.get(&id) {
+        if let Some(at) = id.as_ref().and_then(|id| self.by_id.get(id)) {
             self.records[*at] = record;
         } else {
-            self.by_id.insert(id, self.records.len());
+            self.by_id.extend(id.map(|id| (id, self.records.len())));
             self.records.push(record);
         }
     }
