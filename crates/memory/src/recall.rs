@@ -436,8 +436,13 @@ fn denied(options: &RecallOptions, folders: &Folders) -> Vec<RecallProblem> {
 }
 
 fn unsearched(warnings: &[Warning]) -> impl Iterator<Item = RecallProblem> {
-    // What is known besides the Markdown is not searched.
-    let is_searched = |path: &Path| path.extension().is_none_or(|end| end != "jsonl");
+    // What is known besides the Markdown, such as `.lock` and `page-facts.jsonl`, is not searched.
+    let is_searched = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        !name.is_empty()
+            && !name.starts_with('.')
+            && path.extension().is_none_or(|end| end.eq_ignore_ascii_case("md"))
+    };
     let about = warnings.iter().filter(|warning| UNSEARCHED.contains(&warning.code));
     let about = about.filter(move |warning| is_searched(&warning.path));
     about.map(|warning| RecallProblem {

@@ -107,10 +107,17 @@ const FAILURE: &[&str] = &[
     r"^> Task .* FAILED$|^\* What went wrong:",
 ];
 
+/// A test or a step that passed, whatever its name says.
+static PASSED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^\s*([✓✔√]|PASS|ok(\s|$))|(\s|^)(ok|OK|PASSED)$")
+        .expect("a constant that tests compile")
+});
+
 /// A count of failures: no details follow.
 const COUNTS: &[&str] = &[
     r"(?-u:\b)[1-9][0-9,]* (tests? |examples? |suites? |specs? |subtests? )?(failed|failing|failures?|errors?|errored|broken|timed out)([^\w:=]|:( *[^ 0-9]|$)|$)",
-    r"(?i)(^|[^0-9 ]) *(?-u:\b)(failures?|errors?|failed|fail)([:=] *| +)[1-9][0-9]*(?-u:\b)",
+    r"(?i)(?-u:\b)(failures?|errors?|failed|fail)[:=] *[1-9][0-9]*(?-u:\b)",
+    r"(?i)(^|[^0-9 ]) *(?-u:\b)(failures?|errors?|failed|fail) +[1-9][0-9]*(?-u:\b)",
 ];
 
 /// How a run ended.
@@ -246,8 +253,14 @@ pub(super) fn of(line: &str) -> Marks {
     let passed = passed_on(line);
     let mut marks = of_whole(passed);
     if passed.len() < line.len() {
-        // An entry's level is known by the time before it.
-        marks.0[Mark::Failure as usize] |= of_whole(line).has(Mark::Failure);
+        // An entry's level is known by the time before it; and in a log a failure may begin as what
+        // a tool says on its way does.
+        let whole = of_whole(line);
+        marks.0[Mark::Failure as usize] |= whole.has(Mark::Failure);
+        let is_entry = whole.has(Mark::Failure) && !whole.has(Mark::Routine);
+        if is_entry && !PASSED.is_match(passed) {
+            marks.0[Mark::Routine as usize] = false;
+        }
     }
     marks
 }
@@ -426,6 +439,33 @@ mod tests {
         ] {
             let marks = of(line);
             assert!(!marks.has(Mark::Failure) && !marks.has(Mark::CountsFailures), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_count_of_failures_is_one_behind_other_counts() {
+        for line in [
+            r#"level=info msg="batch done" processed=120 errors=5 took=5ms"#,
+            "total=15 passed=12 failed=3",
+            "passed: 12 failed: 3",
+            "ok=10 failed=1",
+        ] {
+            assert!(of(line).has(Mark::CountsFailures), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_log_entry_that_failed_is_no_routine() {
+        for entry in [
+            "2026-01-05T12:07:31Z Checking database: fatal: no answer",
+            "2026-01-05T12:07:31Z Downloading artifact failed: error: 403",
+        ] {
+            assert!(of(entry).has(Mark::Failure) && !of(entry).has(Mark::Routine), "{entry}");
+        }
+        for passed in
+            ["2026-01-05T12:07:31Z ✓ says error: 403", "2026-01-05T12:07:31Z PASS error: 4"]
+        {
+            assert!(of(passed).has(Mark::Routine), "{passed}");
         }
     }
 
