@@ -5,13 +5,13 @@ use std::sync::LazyLock;
 
 use regex::{Regex, RegexSet};
 
-/// Something began or succeeded.
-const ROUTINE: &[&str] = &[
+/// A test or a step passed, or was left out.
+const PASSED: &[&str] = &[
     // libtest, unittest, deno, elixir: the verdict ends the line.
     r"\.\.\. *(ok|passed|ignored|skipped|SKIP|bench|expected failure)(?-u:\b)",
     r"^\S+ \.{2,} ?(ok|skipped)(?-u:\b)",
     // Jest, Vitest, Mocha, node, TAP, Go, nextest, bun, GoogleTest: the verdict begins it.
-    r"^\s*(✓|✔|√|✅|☑|○|↓|PASS|SKIP|SLOW|LEAK|RUNS|START|SETUP|Passed|Skipped|\(pass\)|\(skip\)|\(todo\))(\s|$)",
+    r"^\s*(✓|✔|√|✅|☑|○|↓|PASS|SKIP|Passed|Skipped|\(pass\)|\(skip\)|\(todo\))(\s|$)",
     r"^\s*ok( [0-9]+|\s+\S+\s+(\(cached\)|[0-9.]+s))(\s|$)",
     r"^\s*--- (PASS|SKIP|BENCH):",
     r"^=== (RUN|PAUSE|CONT|NAME)\s",
@@ -31,7 +31,11 @@ const ROUTINE: &[&str] = &[
     r"^\s*[0-9]+/[0-9]+ Test +#[0-9]+: .* Passed(?-u:\b)",
     r"^\s*Start +[0-9]+: ",
     r"^\s*● (Console|Validation Warning|Deprecation Warning)",
-    // Builds.
+];
+
+/// Something began. In a log that was passed on, a failure may begin so, too.
+const BEGUN: &[&str] = &[
+    r"^\s*(SLOW|LEAK|RUNS|START|SETUP)(\s|$)",
     r"^\s*(Compiling|Checking|Downloading|Downloaded|Fresh|Building|Running|Doc-tests|Updating|Installing|Locking) \S",
     r"^running [0-9]+ tests?$",
     r"^\[ *[0-9]+(%|/[0-9]+)\] (Building|Linking|Generating|Built|Compiling)(?-u:\b)",
@@ -107,12 +111,6 @@ const FAILURE: &[&str] = &[
     r"^> Task .* FAILED$|^\* What went wrong:",
 ];
 
-/// A test or a step that passed, whatever its name says.
-static PASSED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*([✓✔√]|PASS|ok(\s|$))|(\s|^)(ok|OK|PASSED)$")
-        .expect("a constant that tests compile")
-});
-
 /// A count of failures: no details follow.
 const COUNTS: &[&str] = &[
     r"(?-u:\b)[1-9][0-9,]* (tests? |examples? |suites? |specs? |subtests? )?(failed|failing|failures?|errors?|errored|broken|timed out)([^\w:=]|:( *[^ 0-9]|$)|$)",
@@ -184,16 +182,13 @@ static PASSED_ON: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!("^({begins}|([^\t]+\t[^\t]+\t)?{time}){{1,2}}")).expect("a tested constant")
 });
 
-/// A line without what a log that passed it on put before it.
-pub(super) fn passed_on(line: &str) -> &str {
-    PASSED_ON.find(line).map_or(line, |before| &line[before.end()..])
-}
-
 /// What a line is known by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// Something began or succeeded.
-    Routine,
+    /// A test or a step passed, or was left out.
+    Passed,
+    /// Something began.
+    Begun,
     /// Something failed.
     Failure,
     /// How a run ended.
@@ -216,22 +211,28 @@ pub(super) enum Mark {
 
 /// The marks of a line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Marks([bool; 10]);
+pub(super) struct Marks([bool; 11]);
 
 impl Marks {
     pub(super) fn has(self, mark: Mark) -> bool {
         self.0[mark as usize]
     }
+
+    /// Whether nothing failed: something passed or began.
+    pub(super) fn is_routine(self) -> bool {
+        self.has(Mark::Passed) || self.has(Mark::Begun)
+    }
 }
 
-static ALL: LazyLock<[RegexSet; 10]> = LazyLock::new(|| PATTERNS.map(set));
+static ALL: LazyLock<[RegexSet; 11]> = LazyLock::new(|| PATTERNS.map(set));
 
 /// Most lines have no mark: one search tells.
 static ANY: LazyLock<RegexSet> = LazyLock::new(|| set(&PATTERNS.concat()));
 
 /// The patterns of each mark, in the order of [`Mark`].
-const PATTERNS: [&[&str]; 10] = [
-    ROUTINE,
+const PATTERNS: [&[&str]; 11] = [
+    PASSED,
+    BEGUN,
     FAILURE,
     SUMMARY,
     BEGINS_SECTION,
@@ -247,22 +248,16 @@ fn set(patterns: &[&str]) -> RegexSet {
     RegexSet::new(patterns).expect("constants that a test compiles")
 }
 
-/// The marks of a line, which has no escapes and no trailing white space: of what a log passed on in
-/// it, if it did.
-pub(super) fn of(line: &str) -> Marks {
-    let passed = passed_on(line);
-    let mut marks = of_whole(passed);
-    if passed.len() < line.len() {
-        // An entry's level is known by the time before it; and in a log a failure may begin as what
-        // a tool says on its way does.
-        let whole = of_whole(line);
-        marks.0[Mark::Failure as usize] |= whole.has(Mark::Failure);
-        let is_entry = whole.has(Mark::Failure) && !whole.has(Mark::Routine);
-        if is_entry && !PASSED.is_match(passed) {
-            marks.0[Mark::Routine as usize] = false;
-        }
-    }
-    marks
+/// A line, which has no escapes and no trailing white space, without what a log that passed it on put
+/// before it, and its marks.
+pub(super) fn read(line: &str) -> (&str, Marks) {
+    let Some(before) = PASSED_ON.find(line) else { return (line, of_whole(line)) };
+    let passed = &line[before.end()..];
+    let (mut marks, whole) = (of_whole(passed), of_whole(line));
+    // An entry's level is known by the time before it.
+    marks.0[Mark::Failure as usize] |= whole.has(Mark::Failure);
+    marks.0[Mark::Begun as usize] &= !whole.has(Mark::Failure) || whole.is_routine();
+    (passed, marks)
 }
 
 fn of_whole(line: &str) -> Marks {
@@ -275,6 +270,10 @@ fn of_whole(line: &str) -> Marks {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn of(line: &str) -> Marks {
+        read(line).1
+    }
 
     #[test]
     fn a_passing_test_is_none_that_failed_whatever_its_name() {
@@ -296,7 +295,7 @@ mod tests {
             "   Compiling thiserror v2.0.1",
             "test_error (tests.Errors.test_error) ... ok",
         ] {
-            assert!(of(line).has(Mark::Routine), "{line}");
+            assert!(of(line).is_routine(), "{line}");
         }
     }
 
@@ -391,7 +390,7 @@ mod tests {
         ] {
             let marks = of(line);
             let fails = marks.has(Mark::Failure) || marks.has(Mark::CountsFailures);
-            assert!(fails && !marks.has(Mark::Routine), "{line}");
+            assert!(fails && !marks.is_routine(), "{line}");
         }
     }
 
@@ -460,12 +459,12 @@ mod tests {
             "2026-01-05T12:07:31Z Checking database: fatal: no answer",
             "2026-01-05T12:07:31Z Downloading artifact failed: error: 403",
         ] {
-            assert!(of(entry).has(Mark::Failure) && !of(entry).has(Mark::Routine), "{entry}");
+            assert!(of(entry).has(Mark::Failure) && !of(entry).is_routine(), "{entry}");
         }
         for passed in
             ["2026-01-05T12:07:31Z ✓ says error: 403", "2026-01-05T12:07:31Z PASS error: 4"]
         {
-            assert!(of(passed).has(Mark::Routine), "{passed}");
+            assert!(of(passed).is_routine(), "{passed}");
         }
     }
 

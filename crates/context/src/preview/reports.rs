@@ -47,8 +47,8 @@ impl TestReport {
 /// What each line reports, in order.
 pub fn reports(lines: &[&str]) -> Vec<TestReport> {
     let plain: Vec<Cow<'_, str>> = lines.iter().map(|line| both_ends(plain::plain(line))).collect();
-    let marks: Vec<Marks> = plain.iter().map(|line| marks::of(line)).collect();
-    let lines: Vec<&str> = plain.iter().map(|line| marks::passed_on(line)).collect();
+    let (lines, marks): (Vec<&str>, Vec<Marks>) =
+        plain.iter().map(|line| marks::read(line)).unzip();
     let mut reading = Reading { lines: &lines, marks: &marks, reports: Vec::new(), open: Open::No };
     for at in 0..lines.len() {
         let report = reading.report(at);
@@ -112,7 +112,7 @@ impl Reading<'_> {
             }
             self.open = Open::No;
         }
-        if marks.has(Mark::Routine) {
+        if marks.is_routine() {
             self.open = Open::No;
             return TestReport::Routine;
         }
@@ -158,7 +158,7 @@ impl Reading<'_> {
             let mut next = at..self.lines.len().min(at + BLANK_LINES + 1);
             return next
                 .find(|next| !self.is_blank(*next))
-                .is_some_and(|next| !self.marks[next].has(Mark::Routine) && self.is_inside(next));
+                .is_some_and(|next| !self.marks[next].is_routine() && self.is_inside(next));
         }
         self.open = Open::Block { lines: lines + 1, message };
         let beside_inside = || {

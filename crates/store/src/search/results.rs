@@ -109,7 +109,11 @@ impl Store {
         let expression = Expression::parse(&query.text)?;
         let index = self.upkeep("full-text search")?;
         let lacking = lacking(index, query.patience)?;
-        let unindexed = if lacking.is_some() { index.unindexed_texts()? } else { 0 };
+        let unindexed = match &lacking {
+            None => 0,
+            Some(Error::NotIndexed { versions }) => *versions,
+            Some(_) => index.unindexed_texts()?,
+        };
         let unwritten = lacking.filter(is_about_writing).map(|error| error.code());
         let (found, segments) = self.find_rows(index, &expression, query)?;
         let mut hits = Vec::with_capacity(found.best.len());
