@@ -38,13 +38,13 @@ impl LiveSession {
         if is_pools || note_at.is_some() {
             found = self.check_standing_files()?;
         }
-        let returned = self.check_seen_files(first_new)?;
+        self.check_seen_files(first_new)?;
         let mut changes = Vec::new();
         if is_pools {
             changes.extend(found.into_iter().map(|(_, change)| change));
         } else if let Some(at) = note_at {
             let again = self.find_at_old_places()?;
-            let found = Found { reach: found, again, returned };
+            let found = Found { reach: found, again };
             changes = tell(&mut self.journal, &self.options, at, found)?;
             for (text, shows) in asked_texts(&self.journal)? {
                 let (about, tokens, shows) = (Vec::new(), 0, Some(shows));

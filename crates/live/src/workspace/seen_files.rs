@@ -12,15 +12,12 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::moves::places;
-use super::notes::Announced;
-use super::telling::Due;
 use crate::LiveSession;
 use crate::journal::Journal;
 use base::error::Result;
 use base::harness::Call;
 use base::harness::shell::path_words;
 use base::object::{ObjectId, Timestamp};
-use context::log_layout::Texts;
 use session::{Cause, MessageKind, ResultFact, Subject};
 use source::FileReading;
 
@@ -43,8 +40,7 @@ impl LiveSession {
     /// Checks the files whose text the model knows, if a message of the chat from position
     /// `first_new` on indicates that something may have changed them. Files that the newest
     /// commands name come first; files beyond the limits wait for the next call.
-    /// Returns those that the model takes for deleted and that are on disk again.
-    pub(super) fn check_seen_files(&mut self, first_new: u64) -> Result<Vec<Due>> {
+    pub(super) fn check_seen_files(&mut self, first_new: u64) -> Result<()> {
         let new = first_new..self.state().chat().len();
         if new.clone().any(|at| may_change_files(&self.journal, at)) {
             let began = Some(self.journal.store.now());
@@ -55,10 +51,6 @@ impl LiveSession {
         files.retain(|file| !self.stands(file));
         let files = self.find_differing(&files, &|_| {})?.files;
         let (now, later) = files.split_at(files.len().min(MAX_READS));
-        let gone = now.iter().filter(|file| self.state().files().times_told(file) > 0);
-        let gone =
-            gone.filter_map(|file| Some((file.clone(), Announced::of(&self.journal, file)?)));
-        let gone: Vec<Due> = gone.collect();
         // A file out of reach keeps its known state: nobody needs it now.
         self.read_known_files(now, Cause::Changed)?;
         for file in later.iter().rev() {
@@ -71,12 +63,7 @@ impl LiveSession {
             self.check_met_files()?;
             self.remember_neighbours()?;
         }
-        let is_back = |(file, told): &Due| {
-            let is_there =
-                self.state().version(file).is_some_and(|now| !self.journal.is_deleted(file, now));
-            is_there && self.journal.is_deleted(file, &told.version)
-        };
-        Ok(gone.into_iter().filter(is_back).collect())
+        Ok(())
     }
 
     /// Checks whether the files that are known by path alone are there. None is opened.

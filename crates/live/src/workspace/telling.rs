@@ -30,7 +30,7 @@ const MOST_LINES: usize = 4;
 const MOST_SHARED: usize = 16;
 
 /// A file of which something is to be told, and what the model knows of it.
-pub(super) type Due = (ObjectId, Announced);
+type Due = (ObjectId, Announced);
 
 /// What was found besides changes of files that stand.
 #[derive(Debug, Default)]
@@ -39,8 +39,6 @@ pub(super) struct Found {
     pub(super) reach: Vec<(ObjectId, FileChange)>,
     /// Files at the old places of moved ones, each with the one that moved.
     pub(super) again: Vec<(ObjectId, ObjectId)>,
-    /// Files that do not stand and that the model takes for deleted.
-    pub(super) returned: Vec<Due>,
 }
 
 /// The notes of one message.
@@ -83,7 +81,7 @@ pub(super) fn tell(
         changes.push(change);
     }
     let mut due = message.due();
-    due.extend(found.returned);
+    due.extend(message.returned());
     let left = message.left();
     changes.extend(message.tell(due)?);
     changes.extend(message.tell_again(left)?);
@@ -128,6 +126,25 @@ impl<'a> Message<'a> {
             Some((file, Announced { version, path: told.path }))
         });
         due.collect()
+    }
+
+    /// The files that do not stand, that the model was told are deleted, and that are on disk again.
+    fn returned(&self) -> Vec<Due> {
+        let state = self.journal.state();
+        let told = state
+            .files()
+            .all_seen()
+            .iter()
+            .filter(|file| state.files().times_told(file) > 0 && !state.stands(file));
+        let returned = told.filter_map(|file| {
+            let (told, now) = (state.files().seen(file)?, state.version(file)?);
+            let is_back = told != now
+                && self.journal.is_deleted(file, told)
+                && !self.journal.is_deleted(file, now);
+            let path = state.announced_path(file).map(str::to_owned);
+            is_back.then(|| (file.clone(), Announced { version: told.clone(), path }))
+        });
+        returned.collect()
     }
 
     /// The standing files that are as the model was told, but of whose change no note tells any

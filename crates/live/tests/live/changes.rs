@@ -73,6 +73,36 @@ fn rewriter() -> Host {
     host
 }
 
+/// What a model that saw a file leave, and whose host compacted, is told once it is back. `pause`:
+/// what comes before the next call.
+fn told_of_a_return(pause: impl FnOnce(&mut Host)) -> String {
+    let mut host = reader("a.rs", TEXT);
+    std::fs::remove_file(host.path("a.rs")).unwrap();
+    host.tool("bash", &json!({ "command": "true" }), "");
+    host.send();
+    assert!(host.shown().contains("a.rs is no longer on disk"), "{}", host.shown());
+    host.messages.clear();
+    host.user("A summary of what was done.");
+    host.send();
+    host.write_file("a.rs", "fn six() {}\n");
+    pause(&mut host);
+    host.tool("bash", &json!({ "command": "true" }), "");
+    host.send();
+    let shown = host.shown();
+    shown.lines().find(|line| line.starts_with("[f1]")).unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_file_that_is_back_is_told_whoever_found_it() {
+    let found_by_the_call = told_of_a_return(|_| {});
+    insta::assert_snapshot!(found_by_the_call, @"[f1] a.rs is on disk again (12 bytes).");
+    let found_on_resuming = told_of_a_return(|host| {
+        host.restart();
+        host.live.reconcile(&|_| {}).unwrap();
+    });
+    assert_eq!(found_on_resuming, found_by_the_call);
+}
+
 /// The model changes a line of the file, or somebody else does and it reads the file.
 fn change_and_see(host: &mut Host, is_edit: bool) {
     if is_edit {
