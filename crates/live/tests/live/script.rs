@@ -282,7 +282,7 @@ pub(crate) struct World {
     /// Whether a crash took what was known of a failed call, which is in no bill then.
     pub(crate) lost_failure: bool,
     /// Whether the files that the model saw are tracked.
-    tracks: bool,
+    pub(crate) tracks: bool,
     /// Number of shapes in which results come, one after another; with 1, in one text block.
     pub(crate) shapes: usize,
     /// Whether so much time passes after every change of a file that a look at it is trusted.
@@ -306,6 +306,8 @@ impl World {
         let store = Store::with_backend(Arc::clone(&backend) as _);
         let folder =
             tempfile::Builder::new().prefix("project").rand_bytes(0).tempdir_in(folder).unwrap();
+        // On a busy machine a look at a file would be given up, which changes a request.
+        let settings = Settings { deadline_seconds: 600, ..settings };
         let mut host = Host::in_real_time(folder, settings, store);
         host.window = window;
         let mut world = Self {
