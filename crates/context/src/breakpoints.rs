@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn the_breakpoint_is_before_fold_lines() {
-        let fold = block("[t1-t9] 4 steps: read f3\n[t10-t12] 1 step: cargo test ok");
+        let fold = block("[t1-t9] s1 · 4 steps: read f3\n[t10-t12] s2 · 1 step: cargo test ok");
         let mut request = anthropic(&[marked("system")], &json!([block(&words()), fold]));
         let later = json!({ "role": "user", "content": [block(&words())] });
         request["messages"].as_array_mut().unwrap().insert(1, later);

@@ -37,14 +37,8 @@ pub fn render(
     let mut rendered: Vec<String> = Vec::new();
     for piece in pieces {
         match piece {
-            Piece::Shown { shown, chars } => {
-                let chars = chars.map_or(usize::MAX, |chars| usize::try_from(chars).unwrap_or(0));
-                let shown = numbered(&lines, *shown);
-                rendered.extend(
-                    shown.map(|(number, line)| {
-                        cut_line(line, numbering.line(number), handle, chars)
-                    }),
-                );
+            Piece::Shown { shown } => {
+                rendered.extend(numbered(&lines, *shown).map(|(_, line)| line.to_owned()));
             }
             Piece::Ends { ends, chars } => {
                 let most = usize::try_from(*chars).unwrap_or(usize::MAX);
@@ -58,8 +52,8 @@ pub fn render(
             Piece::Between { between, of } => {
                 rendered.push(forms::between_line(handle, numbering.place(*between), *of));
             }
-            Piece::Standing { standing: here, at, quoted, plain: is_plain, .. } => {
-                let quote = quoted.then(|| saying(&lines, *here, *is_plain)).flatten();
+            Piece::Standing { standing: here, at, .. } => {
+                let quote = saying(&lines, *here);
                 let quote = quote.as_deref();
                 let standing = piece.stands_at().and_then(|(at, there)| line(at, there, quote));
                 rendered.push(standing.ok_or_else(|| {
@@ -84,12 +78,11 @@ pub fn rendered_tokens(text: &str, pieces: &[Piece], counter: Counter) -> u64 {
 }
 
 /// The first of these lines that says something.
-fn saying<'a>(lines: &[&'a str], range: LineRange, is_plain: bool) -> Option<Cow<'a, str>> {
+fn saying<'a>(lines: &[&'a str], range: LineRange) -> Option<Cow<'a, str>> {
     let index = |line: u64| usize::try_from(line).unwrap_or(usize::MAX).min(lines.len());
     let here = lines.get(index(range.first - 1)..index(range.last))?;
-    let said = |line: &&'a str| if is_plain { plain(line) } else { Cow::Borrowed(*line) };
-    let said = here.iter().map(said).find(|line| line.chars().any(char::is_alphanumeric))?;
-    Some(trimmed(said))
+    let mut said = here.iter().map(|line| plain(line));
+    said.find(|line| line.chars().any(char::is_alphanumeric)).map(trimmed)
 }
 
 /// Lines with their numbers.
@@ -98,19 +91,6 @@ fn numbered<'a>(lines: &[&'a str], range: LineRange) -> impl Iterator<Item = (u6
         let index = usize::try_from(number - 1).unwrap_or(usize::MAX);
         (number, lines.get(index).copied().unwrap_or_default())
     })
-}
-
-/// Cuts a line to at most `chars` characters, half at each end, as earlier releases did.
-fn cut_line(line: &str, number: u64, handle: Handle, chars: usize) -> String {
-    let characters = if line.len() <= chars { 0 } else { line.chars().count() };
-    if characters <= chars {
-        return line.to_owned();
-    }
-    let side = chars / 2;
-    let head: String = line.chars().take(side).collect();
-    let tail: String = line.chars().skip(characters - side).collect();
-    let cut = forms::long_line_cut(handle, number, (characters - 2 * side) as u64);
-    format!("{head} {cut} {tail}")
 }
 
 #[cfg(test)]
@@ -144,31 +124,19 @@ mod tests {
     fn pieces_stand_in_the_order_of_their_lines() {
         let log: Vec<String> = (1..=1_400).map(|n| format!("line {n} of the log")).collect();
         let pieces = [
-            Piece::Shown { shown: range(1, 2), chars: Some(400) },
+            Piece::Shown { shown: range(1, 2) },
             Piece::Between { between: range(3, 80), of: None },
-            Piece::Standing {
-                standing: range(81, 111),
-                at: 12,
-                first: 40,
-                quoted: true,
-                plain: true,
-            },
-            Piece::Standing {
-                standing: range(112, 116),
-                at: 12,
-                first: 71,
-                quoted: false,
-                plain: false,
-            },
+            Piece::Standing { standing: range(81, 111), at: 12, first: 40 },
+            Piece::Standing { standing: range(112, 116), at: 13, first: 71 },
             Piece::Between { between: range(117, 1_398), of: None },
-            Piece::Shown { shown: range(1_399, 1_400), chars: None },
+            Piece::Shown { shown: range(1_399, 1_400) },
         ];
         insta::assert_snapshot!(rendered(&log.join("\n"), &pieces), @r#"
         line 1 of the log
         line 2 of the log
         … 78 lines between (t17:3-80) …
         … 31 lines as in t12:40-70, from "line 81 of the log" …
-        … 5 lines as in t12:71-75 …
+        … 5 lines as in t13:71-75, from "line 112 of the log" …
         … 1,282 lines between (t17:117-1398) …
         line 1399 of the log
         line 1400 of the log
@@ -178,7 +146,7 @@ mod tests {
     #[test]
     fn lines_of_a_file_have_the_numbers_that_they_have_in_the_file() {
         let pieces = [
-            Piece::Shown { shown: range(1, 1), chars: None },
+            Piece::Shown { shown: range(1, 1) },
             Piece::Between { between: range(2, 40), of: None },
         ];
         let named = NamedLines { handle: handle("f3"), numbering: Numbering::after(200) };
@@ -188,20 +156,14 @@ mod tests {
 
     #[test]
     fn one_endless_line_is_cut_by_characters() {
-        for (piece, place) in [
-            (Piece::Ends { ends: range(1, 1), chars: 400 }, "t17:1:201-99800"),
-            (Piece::Shown { shown: range(1, 1), chars: Some(400) }, "t17:1"),
-        ] {
-            let shown = rendered(&"ä".repeat(100_000), &[piece]);
-            let cut = format!("ä … 99,600 characters between ({place}) … ä");
-            assert!(shown.contains(&cut), "{shown}");
-        }
+        let piece = Piece::Ends { ends: range(1, 1), chars: 400 };
+        let shown = rendered(&"ä".repeat(100_000), &[piece]);
+        assert!(shown.contains("ä … 99,600 characters between (t17:1:201-99800) … ä"), "{shown}");
     }
 
     #[test]
     fn lines_that_stand_nowhere_are_an_error() {
-        let piece =
-            Piece::Standing { standing: range(1, 9), at: 3, first: 1, quoted: true, plain: true };
+        let piece = Piece::Standing { standing: range(1, 9), at: 3, first: 1 };
         assert!(
             render(
                 "a",
@@ -222,9 +184,9 @@ mod tests {
             let pieces = session::join_pieces((1..=forms.len() as u64).map(|line| {
                 let one = range(line, line);
                 match forms[usize::try_from(line).unwrap() - 1] {
-                    0 | 1 => Piece::Shown { shown: one, chars: None },
+                    0 | 1 => Piece::Shown { shown: one },
                     2 => Piece::Between { between: one, of: None },
-                    _ => Piece::Standing { standing: one, at: 12, first: line + 7, quoted: true, plain: true },
+                    _ => Piece::Standing { standing: one, at: 12, first: line + 7 },
                 }
             }));
             let mut next = 1;

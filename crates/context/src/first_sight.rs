@@ -135,9 +135,8 @@ fn in_part(output: &FirstOutput<'_>, standing: &[LineBlock], previews: Previews)
 /// Previews the lines `range` of a file. A notice may follow them; it is not a line of the file and
 /// is always shown.
 fn file_in_part(output: &FirstOutput<'_>, range: LineRange, previews: Previews) -> Treatment {
-    let is_of_file = |piece: &Piece| {
-        matches!(piece, Piece::Shown { chars: None, .. }) || piece.lines().last <= range.len()
-    };
+    let is_of_file =
+        |piece: &Piece| matches!(piece, Piece::Shown { .. }) || piece.lines().last <= range.len();
     match preview_pieces(output, &[], previews) {
         Some(pieces) if pieces.iter().all(is_of_file) => Treatment::Excerpt { pieces },
         _ => Treatment::Given,
@@ -346,8 +345,8 @@ mod tests {
         let block = LineBlock { lines, at: 7, first: 3, tokens: 3_000 };
         let treatment = shown("bash", &json!({ "command": "make" }), &text, &[block]);
         let pieces = vec![
-            Piece::Shown { shown: LineRange { first: 1, last: 40 }, chars: None },
-            Piece::Standing { standing: lines, at: 7, first: 3, quoted: true, plain: true },
+            Piece::Shown { shown: LineRange { first: 1, last: 40 } },
+            Piece::Standing { standing: lines, at: 7, first: 3 },
         ];
         assert_eq!(treatment, Treatment::Excerpt { pieces });
     }

@@ -108,7 +108,7 @@ pub fn shortened(
         let (lines, end) = (line_count(output.text), output.text.split('\n').count() as u64);
         let between = Piece::Between { between: LineRange { first: 1, last: lines }, of: None };
         let shown = LineRange { first: lines + 1, last: end };
-        join_pieces([between, Piece::Shown { shown, chars: None }])
+        join_pieces([between, Piece::Shown { shown }])
     });
     Treatment::Excerpt { pieces }
 }

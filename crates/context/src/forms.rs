@@ -150,11 +150,6 @@ pub fn columns_between(handle: Option<Handle>, columns: Columns) -> String {
 /// Approximate length of [`columns_between`]: fewer characters are shown instead.
 pub const COUNTED_CHARS: u64 = 40;
 
-/// The same in previews of earlier releases: `… 3,100 characters between (t17:5) …`
-pub fn long_line_cut(handle: Handle, line: u64, characters: u64) -> String {
-    format!("… {} between ({handle}:{line}) …", count(characters, "character"))
-}
-
 /// First line of a note, to which a colon is added where lines follow: `[f3] src/main.rs changed on
 /// disk after t12 (+4 -1)`. If another session of the same store edited or wrote the file:
 /// `[f3] src/main.rs changed on disk after t12, by another session (+4 -1)`
@@ -319,7 +314,7 @@ pub fn places_line(
 }
 
 /// Folded steps, with their first and last call and the segment that holds their words: `[t31-t44]
-/// s2 · 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok`. Earlier releases named no segment.
+/// s2 · 6 steps: read f3 f9, edit f3 (+12 -4), cargo test ok`.
 /// The deeds are in our words.
 pub fn fold_line(
     (first, last): (Handle, Handle),
@@ -347,8 +342,7 @@ pub fn is_folded(text: &str) -> bool {
         let Some((handles, rest)) = rest else { return false };
         let is_handles = handles.split('-').all(|handle| Handle::parse(handle).is_some());
         let named = rest.split_once(" · ").filter(|(segment, _)| Handle::parse(segment).is_some());
-        let rest = named.map_or(rest, |(_, rest)| rest);
-        let steps = rest.split_once(": ").map(|(steps, _)| steps);
+        let steps = named.and_then(|(_, rest)| Some(rest.split_once(": ")?.0));
         let number = steps
             .and_then(|steps| steps.strip_suffix(" steps").or_else(|| steps.strip_suffix(" step")));
         is_handles

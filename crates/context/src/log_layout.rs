@@ -110,11 +110,10 @@ fn name_of<'a>(session: &'a Session, fact: &ResultFact) -> Option<&'a str> {
     }
 }
 
-/// Lines of a text and their total as people count them, or as earlier releases did if
-/// `are_counted` is false.
-pub fn counted_of(text: &str, ranges: &[LineRange], are_counted: bool) -> (Vec<LineRange>, u64) {
+/// Lines of a text and their total as people count them.
+pub fn counted_of(text: &str, ranges: &[LineRange]) -> (Vec<LineRange>, u64) {
     let lines = text.split('\n').count() as u64;
-    let ends_line = are_counted && text.ends_with('\n');
+    let ends_line = text.ends_with('\n');
     let is_last = ranges.last().is_some_and(|range| range.last == lines);
     let shown = counted(ranges, ends_line && is_last);
     // The empty line behind the last line end counts where nothing else is shown.
@@ -174,10 +173,10 @@ fn render_result(
                 _ => reread_text(session, fact, &shown, parts)?,
             }
         }
-        Treatment::Current { object, version, ranges, after_host, counted } => {
+        Treatment::Current { object, version, ranges, after_host } => {
             let host = if *after_host { Some(message.output(fact)) } else { None };
             match texts.text(object, version) {
-                Ok(text) => render_current(session, object, &text, ranges, (host, *counted))?,
+                Ok(text) => render_current(session, object, &text, ranges, host)?,
                 // The text is gone for good; the reference line says what was here.
                 Err(Error::Forgotten { .. }) => match reference_line(session, fact) {
                     Some(line) => line,
@@ -348,12 +347,12 @@ fn render_current(
     object: &ObjectId,
     text: &str,
     ranges: &[LineRange],
-    (host, are_counted): (Option<Cow<'_, str>>, bool),
+    host: Option<Cow<'_, str>>,
 ) -> Result<String> {
     let (handle, path) = session
         .shown_file(object)
         .ok_or_else(|| Error::internal("current text of an unknown file"))?;
-    let (shown, lines) = counted_of(text, ranges, are_counted);
+    let (shown, lines) = counted_of(text, ranges);
     let heading = forms::activated_line(handle, &quote::name(path), &shown, lines);
     let current = headed_lines(&heading, text, ranges);
     Ok(host.map_or(current.clone(), |host| format!("{host}\n\n{current}")))
@@ -397,10 +396,8 @@ mod tests {
             let all = text.split('\n').count() as u64;
             let shown = LineRange { first: first.min(all), last: (first + lines - 1).min(all) };
             let ranges = merge_ranges(&beside.into_iter().chain([shown]).collect::<Vec<_>>());
-            for are_counted in [false, true] {
-                let (counted, lines) = counted_of(&text, &ranges, are_counted);
-                prop_assert!(counted.last().is_none_or(|range| range.last <= lines));
-            }
+            let (counted, lines) = counted_of(&text, &ranges);
+            prop_assert!(counted.last().is_none_or(|range| range.last <= lines));
         }
     }
 }

@@ -133,17 +133,17 @@ pub fn without_standing(total: u64, standing: &[LineBlock]) -> Vec<Piece> {
     let mut next = 1;
     for block in standing {
         let shown = LineRange { first: next, last: block.lines.first - 1 };
-        pieces.push(Piece::Shown { shown, chars: None });
+        pieces.push(Piece::Shown { shown });
         pieces.push(piece_of(block));
         next = block.lines.last + 1;
     }
-    pieces.push(Piece::Shown { shown: LineRange { first: next, last: total }, chars: None });
+    pieces.push(Piece::Shown { shown: LineRange { first: next, last: total } });
     join_pieces(pieces)
 }
 
 fn piece_of(block: &LineBlock) -> Piece {
     let LineBlock { lines, at, first, .. } = *block;
-    Piece::Standing { standing: lines, at, first, quoted: true, plain: true }
+    Piece::Standing { standing: lines, at, first }
 }
 
 /// Whether calls of this kind ask for exactly what they show: files and matching lines.

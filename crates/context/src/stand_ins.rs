@@ -141,7 +141,6 @@ mod tests {
         for cut in [
             forms::columns_between(Some(handle("f3")), columns),
             forms::columns_between(None, columns),
-            forms::long_line_cut(handle("f3"), 81, 3_100),
         ] {
             assert_eq!(stand_ins(&format!("let x = {cut} + 1;")).collect::<Vec<_>>(), [cut]);
         }
@@ -207,7 +206,6 @@ mod tests {
             forms::segment_line(handle("s2"), (1, 1), &[range]),
             forms::outline_line(handle("s2"), (1, 4), 1_200),
             forms::columns_between(Some(handle("s3")), Columns { line: 81, first: 1, last: 3_300 }),
-            forms::long_line_cut(handle("t4"), 81, 1),
             forms::more_changes_line(handle("f3"), 1),
         ] {
             let written = unquoted(&format!("// {line}"));

@@ -155,7 +155,7 @@ impl Above {
         }
         self.moved.extend(moved);
         let repaired = join_pieces(repaired);
-        let is_whole = matches!(repaired.as_slice(), [Piece::Shown { chars: None, .. }]);
+        let is_whole = matches!(repaired.as_slice(), [Piece::Shown { .. }]);
         if is_whole { Treatment::Given } else { Treatment::Excerpt { pieces: repaired } }
     }
 
@@ -179,7 +179,7 @@ impl Above {
         place: u64,
         there: LineRange,
     ) -> Vec<Piece> {
-        let shown = |lines| Piece::Shown { shown: lines, chars: None };
+        let shown = |lines| Piece::Shown { shown: lines };
         let here = |range: LineRange| {
             let first = lines.first + range.first - there.first;
             LineRange { first, last: first + range.len() - 1 }
@@ -190,13 +190,7 @@ impl Above {
             for part in missing.clone().into_iter().filter_map(|range| range.intersect(known)) {
                 if part.len() >= MIN_BLOCK_LINES as u64 {
                     let first = first + part.first - known.first;
-                    pieces.push(Piece::Standing {
-                        standing: here(part),
-                        at: to,
-                        first,
-                        quoted: true,
-                        plain: true,
-                    });
+                    pieces.push(Piece::Standing { standing: here(part), at: to, first });
                     missing = missing.iter().flat_map(|range| range.without(&[part])).collect();
                 }
             }

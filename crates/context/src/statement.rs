@@ -228,9 +228,8 @@ pub fn statement<'a>(events: impl IntoIterator<Item = &'a Event>) -> Statement {
     }
 }
 
-/// The line of the call just applied; `None` if its record has no bill.
+/// The line of the call just applied, if the ledger took it.
 fn line(record: &CallRecord, bill: &Bill) -> Option<CallLine> {
-    let note = record.bill.as_ref()?;
     let last = bill.last.as_ref()?;
     let CallBill { warm, ours, plain, extra, overhead_cost, .. } = &last.bill;
     Some(CallLine {
@@ -245,7 +244,7 @@ fn line(record: &CallRecord, bill: &Bill) -> Option<CallLine> {
         extra: *extra,
         reported: None,
         warming: Warming::default(),
-        faults: StatementFaults::of(last.faults, note.fault_cost),
+        faults: StatementFaults::of(last.faults, record.bill.fault_cost),
         host_calls: HostSums::default(),
     })
 }

@@ -304,10 +304,7 @@ impl Bill {
     pub(super) fn called(&mut self, record: &CallRecord, around: Around) {
         let Around { host_messages, compaction, mut faults, is_for_faults } = around;
         self.compaction = compaction;
-        let Some(note) = &record.bill else {
-            self.last = None;
-            return;
-        };
+        let note = &record.bill;
         if let Some(before) = &self.prices {
             self.dollars.charged(note.fault_cost, before);
         }

@@ -34,8 +34,7 @@ pub struct CallNote {
     /// The part of `fixed` that is ours: tools and guidance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<u64>,
-    /// Whether no cache was alive for this model, system prompt and tools. In records of earlier
-    /// releases: whether the previous request's cache was not alive.
+    /// Whether no cache was alive for this model, system prompt and tools.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cold: bool,
     /// The same for the plain host, if that differs.

@@ -277,7 +277,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "is_default")]
         words: u64,
         /// Positions of the model's own answers more than [`NEWEST_STEPS`](crate::NEWEST_STEPS)
-        /// steps ago whose lines it repeats, in order. Earlier releases did not record them.
+        /// steps ago whose lines it repeats, in order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         said: Vec<u64>,
     },
@@ -314,10 +314,10 @@ pub enum Event {
         /// The files of whose changes it tells. A later note about them supersedes this one.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         about: Vec<ObjectId>,
-        /// Its tokens. Earlier releases did not count them.
+        /// Its tokens.
         #[serde(default, skip_serializing_if = "is_default")]
         tokens: u64,
-        /// The content that it shows. Earlier releases did not say.
+        /// The content that it shows.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shows: Option<NotedText>,
     },

@@ -73,8 +73,7 @@ pub struct ResultFact {
     pub hides_failure: bool,
     /// Number of lines of its text, split on `\n`; the last line may be empty.
     pub lines: u64,
-    /// Whether its last line is the empty one after the last line end, which nobody counts. Earlier
-    /// releases did.
+    /// Whether its last line is the empty one after the last line end, which nobody counts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ends_line: bool,
     /// The last line that says something, cut to 80 characters.
@@ -83,8 +82,7 @@ pub struct ResultFact {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<Cut>,
     /// Whether a reference line can replace it: the store holds its text and the images that leave
-    /// with it. Earlier releases also stored `false` for several text blocks, a string, or a block
-    /// with unknown keys; such a result goes out as the host gave it for the rest of its session.
+    /// with it.
     #[serde(rename = "plain")]
     pub is_output: bool,
     /// Tokens of the blocks that stay when a line replaces the text; `None` if it has none.

@@ -36,9 +36,8 @@ pub struct CallRecord {
     /// Tokens of the model's window, if the host stated it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
-    /// What the bill depends on; `None` in records of earlier versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bill: Option<CallNote>,
+    /// What the bill depends on.
+    pub bill: CallNote,
     /// When.
     pub time: Timestamp,
 }
@@ -123,7 +122,7 @@ pub enum WithheldReason {
     /// It shows a file that the setting `exclude` matches, and was never stored.
     Excluded,
     /// It holds what looks like a secret, and its command may have read a file that the setting
-    /// `exclude` matches; it was never stored. Earlier releases gave `excluded` as the reason.
+    /// `exclude` matches; it was never stored.
     Secret,
     /// A person removed it with `forget`.
     Forgotten,

@@ -40,7 +40,6 @@ use super::absence::Absence;
 use super::bill::Bill;
 use super::chat::Chat;
 use super::event::{Cause, Event, FileEvent, Opened, Rewrite};
-use super::excerpt;
 use super::faults::FaultKind;
 use super::files::FileVersions;
 use super::folds::{Folds, can_carry};
@@ -514,19 +513,15 @@ impl Session {
     }
 
     fn treat(&mut self, at: u64, treatment: &Treatment) {
-        let mut treatment = treatment.clone();
-        if let Treatment::Excerpt { pieces } = &mut treatment {
-            excerpt::resolve_early_lines(pieces, self.result(at).map_or(0, |fact| fact.lines));
-        }
         self.labels.remove(&at);
-        if treatment == Treatment::Given {
+        if *treatment == Treatment::Given {
             self.treatments.remove(&at);
         } else {
-            if let Treatment::Current { object, version, .. } = &treatment {
+            if let Treatment::Current { object, version, .. } = treatment {
                 // Everything that stands of the file is its present text.
                 self.files.announce(object, version, None);
             }
-            self.treatments.insert(at, treatment);
+            self.treatments.insert(at, treatment.clone());
         }
         self.show(at);
     }

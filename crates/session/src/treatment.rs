@@ -14,12 +14,9 @@ pub enum Treatment {
     Given,
     /// A reference line in place of the content.
     Reference,
-    /// In part: some lines are shown, some only counted, some stand in another message. Earlier
-    /// releases stored `preview`.
-    #[serde(alias = "preview")]
+    /// In part: some lines are shown, some only counted, some stand in another message.
     Excerpt {
         /// All lines of the output, in order.
-        #[serde(flatten, with = "super::excerpt::stored")]
         pieces: Vec<Piece>,
     },
     /// A read of lines that partly stand in the window already.
@@ -38,10 +35,6 @@ pub enum Treatment {
         ranges: Vec<LineRange>,
         /// Whether the host's text stays in front of the lines.
         after_host: bool,
-        /// Whether its heading counts lines as people do. Earlier releases counted the empty line
-        /// after the last line end.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        counted: bool,
     },
 }
 

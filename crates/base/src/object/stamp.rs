@@ -17,8 +17,7 @@ pub struct FileStamp {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_depth: Option<u16>,
     /// Time of the last change of content or metadata, in nanoseconds since 1970-01-01 UTC. Unlike
-    /// `mtime_ns` nobody can set it back (`touch -r`, `cp -p`). `None` on Windows and in stamps of
-    /// earlier releases.
+    /// `mtime_ns` nobody can set it back (`touch -r`, `cp -p`). `None` on Windows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ctime_ns: Option<i64>,
     /// Whether the file had just changed when it was read: it may change again with the same times,

@@ -28,10 +28,7 @@ pub(super) fn treatments(
         }
         let showings = session.showings(&file).map(|showing| showing.at);
         changes.extend(showings.map(|at| (at, Treatment::Reference)));
-        changes.insert(
-            at,
-            Treatment::Current { object: file, version, ranges, after_host, counted: true },
-        );
+        changes.insert(at, Treatment::Current { object: file, version, ranges, after_host });
     }
     changes.retain(|at, _| !held.contains(at));
     standing::repair_references(session, working, &mut changes);

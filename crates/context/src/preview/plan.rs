@@ -345,7 +345,7 @@ impl Plan<'_> {
                 if is_long && !(text.len() <= NOTICE_BYTES && tells_part(text)) {
                     Piece::Ends { ends: one, chars: self.chars as u64 }
                 } else {
-                    Piece::Shown { shown: one, chars: None }
+                    Piece::Shown { shown: one }
                 }
             } else {
                 Piece::Between { between: one, of: None }

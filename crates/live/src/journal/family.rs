@@ -46,11 +46,9 @@ pub(crate) fn stem(session: &ObjectId) -> &str {
     marked.map_or(original, |(stem, _)| stem)
 }
 
-/// Whether this marks a session that split off: a number; earlier releases wrote eight hexadecimal
-/// digits.
+/// Whether this marks a session that split off: a number.
 fn is_mark(mark: &str) -> bool {
-    let is_old = mark.len() == 8 && mark.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_old || mark.parse::<u64>().is_ok_and(|number| number > 1)
+    mark.parse::<u64>().is_ok_and(|number| number > 1)
 }
 
 #[cfg(test)]
@@ -62,7 +60,6 @@ mod tests {
         for (id, expected) in [
             ("session:a", "session:a"),
             ("session:a+2", "session:a"),
-            ("session:a+0198c2f1", "session:a"),
             ("session:a~0198c2f1", "session:a"),
             ("session:a+12~0198c2f1", "session:a"),
             ("session:a+1", "session:a+1"),

@@ -118,8 +118,7 @@ impl Walk {
                 showing.turn_to(record.number);
             }
         }
-        let fixed = record.bill.as_ref().and_then(|note| note.fixed);
-        self.prompt = fixed.unwrap_or(self.prompt);
+        self.prompt = record.bill.fixed.unwrap_or(self.prompt);
         self.calls.push(CallPoint {
             number: record.number,
             record: Some(CallRecord { edits: Vec::new(), ..record.clone() }),

@@ -118,7 +118,7 @@ impl LayOut<'_> {
             Err(error) => return Err(error),
         };
         let Some((handle, name)) = self.name_of(held)? else { return Ok(None) };
-        let (counted, all) = counted_of(&text, &ranges, true);
+        let (counted, all) = counted_of(&text, &ranges);
         let heading = forms::activated_line(handle, &name, &counted, all);
         let text = headed_lines(&heading, &text, &ranges);
         Ok(Some((text, NotedText { object, version, ranges })))

@@ -270,7 +270,7 @@ impl LiveSession {
             sent_tokens: view.tokens,
             plain_tokens: state.chat().window_tokens,
             context_window: call.context_window,
-            bill: Some(bill),
+            bill,
             time: self.journal.store.now(),
         };
         self.journal.record(Event::Called(record));

@@ -146,7 +146,7 @@ pub(super) fn select(
 impl Kept<'_> {
     /// Lines of the whole, and where some stored lines are in it, as people count them.
     pub(super) fn counted(&self, ranges: &[LineRange]) -> (Vec<LineRange>, u64) {
-        let Some(part) = self.part else { return counted_of(self.text, ranges, true) };
+        let Some(part) = self.part else { return counted_of(self.text, ranges) };
         let places = ranges.iter().flat_map(|range| part.numbering.places(*range));
         (merge_ranges(&places.collect::<Vec<_>>()), part.lines)
     }

@@ -1,17 +1,14 @@
 //! Tool results of every shape: as text in several blocks, as a string, with unknown keys, next to
 //! an image, empty. What Palimpsest does with a result does not depend on its shape.
 
-use std::path::Path;
-
 use base::object::{AsOf, ObjectId};
 use config::{Layout, Settings};
-use context::tokens::Counter;
-use live::{CallInfo, HostList, LiveSession, OpenSession, ToolFiles, Wanted, replay_call};
+use live::{Wanted, replay_call};
 use serde_json::{Value, json};
 use session::{Shows, Treatment};
-use store::{ForgetOptions, ImportOptions, Store};
+use store::ForgetOptions;
 
-use crate::host::{Host, json_of, uncached};
+use crate::host::{Host, uncached};
 
 /// Shapes in which [`shaped`] gives a text; those from [`WITH_IMAGE`] on hold an image.
 pub(crate) const SHAPES: usize = 7;
@@ -395,48 +392,4 @@ fn text_that_changes_its_shape_is_the_same_text() {
     }
     assert_eq!(*host.live.state().treatment(2), Treatment::Reference);
     assert!(activate(&mut host, "t1").ends_with(&lines("b", 1..=60)));
-}
-
-/// A session of a release in which only a result of one text block collapsed. Its epochs cost
-/// nothing, so that everything that could leave has left.
-#[test]
-fn a_session_of_an_earlier_release_renders_and_continues() {
-    let archive: &[u8] = include_bytes!("../../../../tests/fixtures/sessions/one-block.jsonl.zst");
-    let mut messages: Vec<Value> =
-        serde_json::from_str(include_str!("../../../../tests/fixtures/sessions/one-block.json"))
-            .unwrap();
-    let store = Store::open(":memory:").unwrap();
-    let path = Path::new("one-block.jsonl.zst");
-    let limits = ImportOptions::default();
-    store.import_archive(Box::new(archive), path, &limits, &mut |_| Ok(())).unwrap();
-    let settings = Settings { preview_tokens: 500, ..collapsing() };
-    let options = OpenSession {
-        harness: "old".into(),
-        host_session: "shapes".into(),
-        cwd: "/project".into(),
-        parent: None,
-        settings,
-        filesystem_id: "fs".into(),
-        counter: Counter::default(),
-        files: ToolFiles::Elsewhere,
-        images: false,
-        confined: None,
-        asks_to_compact: false,
-    };
-    let mut live = LiveSession::open(store.clone(), options).unwrap();
-    let calls = live.state().calls();
-    assert_eq!(calls, 14);
-    let rendered: Vec<_> =
-        (1..=calls).map(|n| replay_call(&store, live.id(), n).unwrap()).collect();
-    assert!(rendered.iter().all(|call| call.verified && call.withheld.is_empty()));
-    let before = rendered.last().unwrap();
-    messages.push(json!({ "role": "user", "content": "go on", "timestamp": 999 }));
-    let list = json_of(&messages);
-    live.transform(HostList::whole(list), &CallInfo::default()).unwrap();
-    let after = replay_call(&store, live.id(), calls + 1).unwrap();
-    assert_eq!(after.messages[..before.messages.len()], before.messages);
-    let list: Vec<String> = messages.iter().map(Value::to_string).collect();
-    let is_given = |index: &usize| after.messages[*index] == list[*index];
-    let given: Vec<usize> = (2..=18).step_by(2).filter(is_given).collect();
-    assert_eq!(given, [4, 6, 8, 10, 12, 14, 16], "those that were stored as others stay");
 }

@@ -183,14 +183,8 @@ impl Session {
             _ if known != version => Vec::new(),
             Treatment::Given => vec![LineRange { first: 1, last: fact.lines }],
             Treatment::Excerpt { pieces } => {
-                let is_left = |piece: &&Piece| {
-                    matches!(
-                        piece,
-                        Piece::Between { .. }
-                            | Piece::Ends { .. }
-                            | Piece::Shown { chars: Some(_), .. }
-                    )
-                };
+                let is_left =
+                    |piece: &&Piece| matches!(piece, Piece::Between { .. } | Piece::Ends { .. });
                 pieces.iter().filter(|piece| !is_left(piece)).map(Piece::lines).collect()
             }
             _ => Vec::new(),

@@ -31,8 +31,8 @@ impl Session {
     /// A call was recorded; the ledger already has it. `new`: its new messages; `before`: the request
     /// before it.
     pub(super) fn measure_called(&mut self, record: &CallRecord, new: Vec<New>, before: Side) {
-        let waiting = self.bill.last.as_ref().zip(record.bill.as_ref()).map(|(last, note)| {
-            let bill = &last.bill;
+        let waiting = self.bill.last.as_ref().map(|last| {
+            let (bill, note) = (&last.bill, &record.bill);
             let kept = note.kept.or(note.shared);
             let new_tokens = bill.ours.messages.saturating_sub(kept.unwrap_or(before.messages));
             // What stands again is as large as it was.

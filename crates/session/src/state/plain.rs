@@ -59,11 +59,7 @@ impl Session {
         let standing = self.plain_compaction();
         self.plain_compactions.rewrite = None;
         let mut faults = self.absence.faults;
-        if let Some(note) = &record.bill {
-            faults.quoted.cost = note.fault_cost;
-            // Earlier releases counted no others.
-            faults.quoted.count = faults.quoted.count.max(note.faults);
-        }
+        faults.quoted.cost = record.bill.fault_cost;
         let around = Around {
             host_messages: self.chat.window.len() as u64,
             compaction: standing,
@@ -71,7 +67,7 @@ impl Session {
             is_for_faults: self.absence.is_for_faults(),
         };
         self.bill.called(record, around);
-        let compacted = record.bill.as_ref().and_then(|note| note.compacted);
+        let compacted = record.bill.compacted;
         let index_of = |at: u64| self.chat.own_window.iter().position(|own| *own == at);
         let Some(from) = compacted.and_then(|compacted| index_of(compacted.from)) else { return };
         // A host compacts before a person's message joins the list.

@@ -80,7 +80,7 @@ impl Session {
         slots.apply(&record.edits, &self.chat);
         ours.sent(key, now, slots.prefixes());
         *is_open = true;
-        if record.bill.as_ref().is_some_and(|note| note.extra) {
+        if record.bill.extra {
             // The plain host would not make this call and so would make its next one sooner: its
             // cache stays alive meanwhile.
             plain.touched(now.time);

@@ -115,13 +115,12 @@ fn of_call(record: &CallRecord, model: Option<&str>, faults: &Faults) -> Vec<Mar
     if model.is_some() && model != record.model.as_deref() {
         marks.push(mark(MarkKind::Model, record.model.clone()));
     }
-    let Some(note) = &record.bill else { return marks };
     let found = faults.all().into_iter().filter(|(_, sum)| sum.count > 0);
     marks.extend(found.map(|(kind, sum)| {
         let times = if sum.count == 1 { String::new() } else { format!(", {} times", sum.count) };
         mark(MarkKind::Fault, Some(format!("{}{times}", fault_words(kind))))
     }));
-    if note.compacted.is_some() {
+    if record.bill.compacted.is_some() {
         marks.push(mark(MarkKind::PlainCompaction, None));
     }
     marks
