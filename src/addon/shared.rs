@@ -99,7 +99,7 @@ impl Shared {
             let reconcile = |session: &mut LiveSession| session.reconcile_due(&progress);
             let done = shared.run(&mut lock(&shared.live), reconcile);
             *lock(&shared.checking) = None;
-            done.map(drop)
+            done
         };
         drop(self.deadline.start(work));
     }

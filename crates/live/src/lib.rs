@@ -44,7 +44,7 @@ pub use self::session::{
     AtCall, Commit, Continuation, LiveSession, LiveStatus, Pins, RunningShown,
 };
 pub use self::tools::Wanted;
-pub use self::workspace::{CheckProgress, FinishedToolCall, Reconciled, ToolFiles};
+pub use self::workspace::{CheckProgress, FinishedToolCall, ToolFiles};
 use ::session::Session as State;
 use config::{Layout, Settings};
 use context::tokens::Counter;

@@ -27,7 +27,7 @@ use super::intake::Intake;
 use super::journal::{Activity, Journal, session_key};
 use super::request::Request;
 use super::tools::Wanted;
-use super::workspace::{CheckProgress, Disk, FinishedToolCall, Reconciled, Workspace};
+use super::workspace::{CheckProgress, Disk, FinishedToolCall, Workspace};
 use super::{Notice, OpenSession, hazards_of};
 use base::error::{Error, Result};
 use base::object::ObjectId;
@@ -327,7 +327,7 @@ impl LiveSession {
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn reconcile(&mut self, progress: &(dyn Fn(CheckProgress) + Sync)) -> Result<Reconciled> {
+    pub fn reconcile(&mut self, progress: &(dyn Fn(CheckProgress) + Sync)) -> Result<()> {
         self.reload_if_in_doubt()?;
         let result = self.attempt(|live| live.check_files(progress));
         if result.is_err() {
@@ -336,16 +336,13 @@ impl LiveSession {
         result
     }
 
-    /// As [`Self::reconcile`] if the check is still due; otherwise `None`.
+    /// As [`Self::reconcile`], if the check is still due.
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn reconcile_due(
-        &mut self,
-        progress: &(dyn Fn(CheckProgress) + Sync),
-    ) -> Result<Option<Reconciled>> {
+    pub fn reconcile_due(&mut self, progress: &(dyn Fn(CheckProgress) + Sync)) -> Result<()> {
         self.reload_if_in_doubt()?;
-        if self.is_reconcile_due() { self.reconcile(progress).map(Some) } else { Ok(None) }
+        if self.is_reconcile_due() { self.reconcile(progress) } else { Ok(()) }
     }
 
     /// Stores what is not stored yet and marks the session paused. If another process has written

@@ -32,7 +32,6 @@ use self::met::Met;
 use self::moves::Stood;
 pub(super) use self::notes::{Announced, Detail, NoteBudget, describe_change, is_known};
 pub(super) use self::reconcile::Due;
-pub use self::reconcile::Reconciled;
 use self::seen_files::Pending;
 pub(super) use self::shell_reads::ShellRead;
 pub(super) use self::telling::{may_tell_again, record_told, tell_left};

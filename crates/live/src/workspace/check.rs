@@ -19,7 +19,7 @@ use base::object::{FileStamp, Hash, ObjectId, Payload, file_fields, file_type};
 use config::Layout;
 use context::log_layout::Texts;
 use session::{Cause, Subject};
-use source::{FileReading, FileState, Location};
+use source::{FileReading, Location};
 
 /// Progress of a check of files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,17 +28,6 @@ pub struct CheckProgress {
     pub files: u64,
     /// Total number of files.
     pub of: u64,
-}
-
-/// Known files that are not in the state that the session knows.
-#[derive(Debug, Default)]
-pub(super) struct Differing {
-    /// The files to read. A file that moved is listed as the object that it is now.
-    pub(super) files: Vec<ObjectId>,
-    /// Number of files whose stamps were compared.
-    pub(super) compared: u64,
-    /// Number of files that moved.
-    pub(super) moved: u64,
 }
 
 /// A known file that this process can look at.
@@ -75,13 +64,14 @@ impl KnownFile {
 impl LiveSession {
     /// Compares the stamps of known files, and follows those that moved. Returns the files to read:
     /// those that differ, and those whose text stands in the window while the model was last told
-    /// something else. Files that this process cannot open are left out. `progress` is called from
+    /// something else; a file that moved is listed as the object that it is now. Files that this
+    /// process cannot open are left out. `progress` is called from
     /// several threads.
     pub(super) fn find_differing(
         &mut self,
         files: &[ObjectId],
         progress: &(dyn Fn(CheckProgress) + Sync),
-    ) -> Result<Differing> {
+    ) -> Result<Vec<ObjectId>> {
         let known = self.known_files(files)?;
         let of = known.len() as u64;
         let on_progress = |files: usize| progress(CheckProgress { files: files as u64, of });
@@ -91,11 +81,10 @@ impl LiveSession {
         let differing =
             files.into_iter().zip(differs).filter(|(_, differs)| differs.unwrap_or(true));
         let differing: Vec<ObjectId> = differing.map(|(file, _)| file).collect();
-        let moved = self.follow_moves(&differing)?;
+        self.follow_moves(&differing)?;
         let mut seen = HashSet::new();
         let now = differing.iter().map(|file| self.state().files().current(file));
-        let files = now.filter(|file| seen.insert(*file)).cloned().collect();
-        Ok(Differing { files, compared: of, moved })
+        Ok(now.filter(|file| seen.insert(*file)).cloned().collect())
     }
 
     /// Reads known files and records what happened to them. Returns a finding for each, in the
@@ -148,18 +137,8 @@ impl LiveSession {
         if let Some(reason) = self.why_out_of_reach(file, location, &reading.state) {
             return Ok(Finding::OutOfReach(reason));
         }
-        let known = self.state().subject(file);
-        let before = match known {
-            Some(Subject::File { version, .. }) => Some(version.clone()),
-            _ => None,
-        };
-        let is_gone = reading.state == FileState::Missing;
         let recorded = self.index_reading(location, reading, cause, None)?;
-        Ok(recorded.map_or(Finding::Nothing, |(_, now)| Finding::Version {
-            is_new: before.as_ref() != Some(&now),
-            is_gone,
-            now,
-        }))
+        Ok(recorded.map_or(Finding::Nothing, |(_, now)| Finding::Version(now)))
     }
 
     fn known_files(&self, files: &[ObjectId]) -> Result<Vec<KnownFile>> {

@@ -49,7 +49,6 @@ impl LiveSession {
         let is_shown = self.options.settings.layout == Layout::Pools;
         let is_shown = is_shown && self.stands(&file);
         let cause = if is_shown { Cause::Changed } else { Cause::Checked };
-        let is_gone = version.fields.get("no_content").is_some_and(|reason| reason == "deleted");
         let found = Indexed {
             payload: self.journal.store.payload(&version)?,
             envelope: version.envelope,
@@ -58,6 +57,6 @@ impl LiveSession {
             stamp: None,
         };
         let (_, now) = self.record_version(&location, found, cause, None)?;
-        Ok(Finding::Version { now, is_new: true, is_gone })
+        Ok(Finding::Version(now))
     }
 }

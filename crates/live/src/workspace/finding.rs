@@ -6,13 +6,7 @@ use base::object::Hash;
 #[derive(Debug)]
 pub(super) enum Finding {
     /// The file has this version now, which is recorded.
-    Version {
-        now: Hash,
-        /// Whether the session knew another version.
-        is_new: bool,
-        /// Whether the file is deleted.
-        is_gone: bool,
-    },
+    Version(Hash),
     /// The file cannot be read and may still exist, with the reason. Earlier knowledge of it
     /// stands.
     OutOfReach(String),

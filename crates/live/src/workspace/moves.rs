@@ -95,20 +95,19 @@ impl LiveSession {
         });
         let named: Vec<ObjectId> = named.collect();
         let vanished = self.vanished(&named)?;
-        let moved = self.follow(&vanished, pairs)?;
-        Ok(moved > 0)
+        self.follow(&vanished, pairs)
     }
 
-    /// Finds and records which of the files moved. Returns how many did.
-    pub(super) fn follow_moves(&mut self, files: &[ObjectId]) -> Result<u64> {
+    /// Finds and records which of the files moved.
+    pub(super) fn follow_moves(&mut self, files: &[ObjectId]) -> Result<bool> {
         let vanished = self.vanished(files)?;
         self.follow(&vanished, &[])
     }
 
-    /// Finds where vanished files went, and records it. Returns how many were found. `named`: old
-    /// and new paths that a watcher or a command named.
-    fn follow(&mut self, vanished: &[Vanished], named: &[(PathBuf, PathBuf)]) -> Result<u64> {
-        let mut moved = 0;
+    /// Finds where vanished files went, and records it. Returns whether any was found. `named`:
+    /// old and new paths that a watcher or a command named.
+    fn follow(&mut self, vanished: &[Vanished], named: &[(PathBuf, PathBuf)]) -> Result<bool> {
+        let mut moved = false;
         let mut places = Places::default();
         // One query for all files: most stores know of no move.
         let origins =
@@ -128,7 +127,7 @@ impl LiveSession {
                 },
             };
             if let Some(found) = found {
-                moved += u64::from(self.go_on_as(file, found)?);
+                moved |= self.go_on_as(file, found)?;
             }
         }
         Ok(moved)

@@ -47,7 +47,7 @@ impl LiveSession {
             Finding::OutOfReach(reason) if !was_out && self.state().subject(file).is_some() => {
                 Event::Orphaned { object, reason: reason.clone() }
             }
-            Finding::Version { .. } if was_out => Event::Resumed { object },
+            Finding::Version(_) if was_out => Event::Resumed { object },
             _ => return false,
         };
         self.journal.record(event);

@@ -3,8 +3,7 @@
 //! The findings are stored with the next call, so that a session which is merely opened stays as it
 //! is. The notes of that call tell the model about the files whose text stands.
 
-use super::check::{CheckProgress, Differing};
-use super::finding::Finding;
+use super::check::CheckProgress;
 use super::{Looked, ToolFiles};
 use crate::LiveSession;
 use crate::journal::{Activity, written};
@@ -38,32 +37,6 @@ impl Due {
     }
 }
 
-/// Result of checking a session's files.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Reconciled {
-    /// Files that this process can look at.
-    pub files: u64,
-    /// Files with changed text or bytes.
-    pub changed: u64,
-    /// Files that moved.
-    pub moved: u64,
-    /// Files that were deleted.
-    pub deleted: u64,
-    /// Files that cannot be read although they may still exist.
-    pub orphaned: u64,
-}
-
-impl Reconciled {
-    fn count(&mut self, finding: &Finding) {
-        match finding {
-            Finding::OutOfReach(_) => self.orphaned += 1,
-            Finding::Version { is_new: true, is_gone: true, .. } => self.deleted += 1,
-            Finding::Version { is_new: true, .. } => self.changed += 1,
-            Finding::Version { .. } | Finding::Nothing => {}
-        }
-    }
-}
-
 impl LiveSession {
     /// Whether the check of all known files is still due.
     pub fn is_reconcile_due(&self) -> bool {
@@ -93,10 +66,7 @@ impl LiveSession {
     ///
     /// # Errors
     /// Errors of the store.
-    pub(crate) fn check_files(
-        &mut self,
-        progress: &(dyn Fn(CheckProgress) + Sync),
-    ) -> Result<Reconciled> {
+    pub(crate) fn check_files(&mut self, progress: &(dyn Fn(CheckProgress) + Sync)) -> Result<()> {
         let (began, staged_before) = (self.journal.store.now(), self.journal.staged_events());
         let index = self.state().index();
         let known = index
@@ -104,8 +74,7 @@ impl LiveSession {
             .iter()
             .filter(|entry| index.is_shown(entry) && !self.journal.was_refused(&entry.id));
         let known: Vec<ObjectId> = known.map(|entry| entry.id.clone()).collect();
-        let Differing { files, compared, moved } = self.find_differing(&known, progress)?;
-        let mut found = Reconciled { files: compared, moved, ..Reconciled::default() };
+        let files = self.find_differing(&known, progress)?;
         for batch in files.chunks(BATCH_FILES) {
             let findings = self.read_known_files(batch, Cause::Checked)?;
             for (file, finding) in batch.iter().zip(findings) {
@@ -113,7 +82,6 @@ impl LiveSession {
                 if !self.stands(file) {
                     self.record_reach(file, &finding);
                 }
-                found.count(&finding);
             }
             if self.journal.staged_text_bytes() > MAX_STAGED_TEXT_BYTES {
                 self.commit(Activity::Active)?;
@@ -122,6 +90,6 @@ impl LiveSession {
         self.workspace.looked = Looked::all_at(began);
         let has_staged = self.journal.staged_events() > staged_before;
         self.workspace.reconcile = if has_staged { Due::Staged } else { Due::No };
-        Ok(found)
+        Ok(())
     }
 }

@@ -62,7 +62,7 @@ impl LiveSession {
     fn check_standing_files(&mut self) -> Result<Vec<(ObjectId, FileChange)>> {
         let began = self.journal.store.now();
         let files = self.standing_files();
-        let mut files = self.find_differing(&files, &|_| {})?.files;
+        let mut files = self.find_differing(&files, &|_| {})?;
         let from_elsewhere = self.find_from_elsewhere()?;
         let mut before: Vec<_> =
             files.iter().map(|file| Announced::of(&self.journal, file)).collect();
@@ -84,7 +84,7 @@ impl LiveSession {
         let mut budget = NoteBudget::of_one_call(u64::MAX);
         for ((file, told), finding) in files.iter().zip(before).zip(findings) {
             let mut change = self.change_of_reach(file, &finding).unwrap_or_default();
-            if let (Some(told), Finding::Version { now, .. }, true) = (told, finding, is_pools)
+            if let (Some(told), Finding::Version(now), true) = (told, finding, is_pools)
                 && (told.version != now || told.path.is_some())
             {
                 let detail = (Detail::Line, &mut budget);

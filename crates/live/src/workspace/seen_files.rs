@@ -49,7 +49,7 @@ impl LiveSession {
         let count = self.workspace.pending.files.len().min(MAX_STAMPS);
         let mut files: Vec<ObjectId> = self.workspace.pending.files.drain(..count).collect();
         files.retain(|file| !self.stands(file));
-        let files = self.find_differing(&files, &|_| {})?.files;
+        let files = self.find_differing(&files, &|_| {})?;
         let (now, later) = files.split_at(files.len().min(MAX_READS));
         // A file out of reach keeps its known state: nobody needs it now.
         self.read_known_files(now, Cause::Changed)?;
@@ -70,7 +70,7 @@ impl LiveSession {
     fn check_met_files(&mut self) -> Result<()> {
         let mut met = places::met(self.state());
         met.retain(|file| self.state().files().seen(file).is_none());
-        for file in self.find_differing(&met, &|_| {})?.files {
+        for file in self.find_differing(&met, &|_| {})? {
             let Some(location) = self.location_of(&file)? else { continue };
             let reading = FileReading { stamp: None, ..self.disk.look(&location) };
             self.index_reading(&location, reading, Cause::Changed, None)?;

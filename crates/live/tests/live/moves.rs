@@ -431,14 +431,9 @@ fn a_resumed_session_learns_what_happened_to_its_files() {
     host.write_file("a.txt", &numbered("a.txt").replace("line 7 of", "LINE SEVEN of"));
     host.crash();
     let heard = std::sync::Mutex::new(Vec::new());
-    let found =
-        host.live.reconcile_due(&|progress| heard.lock().unwrap().push(progress)).unwrap().unwrap();
-    assert_eq!(
-        (found.files, found.changed, found.moved, found.deleted, found.orphaned),
-        (6, 1, 1, 2, 0)
-    );
+    host.live.reconcile_due(&|progress| heard.lock().unwrap().push(progress)).unwrap();
     assert!(heard.lock().unwrap().contains(&CheckProgress { files: 6, of: 6 }));
-    assert_eq!(host.live.reconcile_due(&|_| {}).unwrap(), None);
+    assert!(!host.live.is_reconcile_due());
     let told = host.told();
     let heads: Vec<&str> = told.lines().filter(|line| line.starts_with("[f")).collect();
     assert_eq!(
