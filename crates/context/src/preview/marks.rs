@@ -89,7 +89,9 @@ const FAILURE: &[&str] = &[
     r"(?i)(?-u:\b)fatal( [a-z]+)?: ",
     r"(?-u:\b)Assertion.* failed|(?-u:\b)assertion `",
     r"^(g?make(\[[0-9]+\])?: )?\*\*\* |^ninja: build stopped|^collect2: |^(/\S+/)?ld: |undefined reference to",
-    r"^npm (ERR!|error )|^\s*ERR_PNPM_[A-Z_]+\s|^ELIFECYCLE(?-u:\b)|^Bail out!",
+    r"^(npm|lerna) (ERR!|error )|^\s*ERR_PNPM_[A-Z_]+\s|^ELIFECYCLE(?-u:\b)|^Bail out!",
+    // Lerna puts the package before each line.
+    r"^@?[a-z0-9][\w./-]*: (FAIL|FAILED|ERROR|✕|✗|✖|✘|×|not ok|--- FAIL:|npm (ERR!|error))(\s|$)",
     r"Segmentation fault|core dumped|Bus error|stack overflow|out of memory|^==[0-9]+==ERROR|runtime error: ",
     r"command not found|No such file or directory|Permission denied|unresolved import",
     r"^\S+\.rb:[0-9]+:in .*\([A-Z]\w*\)$",
@@ -175,10 +177,11 @@ const INSIDE: &[&str] = &[
 ];
 
 /// What programs that pass on a log put before each line: the container (Docker Compose), the pod
-/// (kubectl), step and seconds of a build (Docker), job and step (GitHub), the time.
+/// (kubectl), step and seconds of a build (Docker), package and task (Turborepo), job and step
+/// (GitHub), the time.
 static PASSED_ON: LazyLock<Regex> = LazyLock::new(|| {
     let time = r"\u{feff}?\[?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z\]?( [0-9]{2}[OE]\+?)?( |$)";
-    let begins = r"(?-u:[\w.-])+[-_][0-9]+ +\|( |$)|\[pod/\S+\]( |$)|#[0-9]+ [0-9]+\.[0-9]+( |$)";
+    let begins = r"(?-u:[\w.-])+[-_][0-9]+ +\|( |$)|\[pod/\S+\]( |$)|#[0-9]+ [0-9]+\.[0-9]+( |$)|@?[a-z0-9][\w./-]*:[a-z][\w.:-]*:( |$)";
     Regex::new(&format!("^({begins}|([^\t]+\t[^\t]+\t)?{time}){{1,2}}")).expect("a tested constant")
 });
 
@@ -340,6 +343,10 @@ mod tests {
             "# fail 3",
             "make: *** [all] Error 1",
             "npm ERR! code 1",
+            "lerna ERR! npm run test exited 1 in 'web'",
+            "web: npm ERR! code 1",
+            "@acme/web-ui: FAIL src/a.test.ts",
+            "web:build: ERROR in ./src/a.ts",
             "bash: line 1: foo: command not found",
             "test result: FAILED. 3 passed; 1 failed; 0 ignored",
             "panic: runtime error: index out of range",
@@ -435,6 +442,8 @@ mod tests {
             "-- USERS -----------------",
             "2024-01-01 12:00:05 INFO found 0 ERROR lines",
             "-- a comment in SQL",
+            "web:build: compiled in 2 s",
+            "web: passed 12 tests",
         ] {
             let marks = of(line);
             assert!(!marks.has(Mark::Failure) && !marks.has(Mark::CountsFailures), "{line}");

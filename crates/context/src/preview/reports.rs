@@ -196,10 +196,12 @@ fn enter_lines_before_verdicts(lines: &[&str], reports: &mut [TestReport]) {
 /// A linter names a file once above the places in it, Ansible a task above its hosts: without that
 /// line nobody knows where something failed.
 fn enter_headings(lines: &[&str], reports: &mut [TestReport]) {
+    let is_digit = |c: char| c.is_ascii_digit();
     let (mut file, mut task) = (None, None);
     for (at, line) in lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let is_indented = line.starts_with([' ', '\t']);
-        let is_place = is_indented && line.trim_start().starts_with(|c: char| c.is_ascii_digit());
+        let column = line.trim_start().trim_start_matches(is_digit).strip_prefix(':');
+        let is_place = is_indented && column.is_some_and(|column| column.starts_with(is_digit));
         let is_host = line.starts_with("fatal: [") || line.starts_with("failed: [");
         let heading = match reports[at] {
             TestReport::Failure if is_place => file,
@@ -303,6 +305,8 @@ mod tests {
             "[2026-01-05T12:07:31.120Z] ",
             "2026-01-05T12:07:31.123456Z 01O ",
             "#10 12.34 ",
+            "web:build: ",
+            "@acme/web-ui:test:unit: ",
             "api-1  | 2026-01-05T12:07:31.123456789Z ",
         ] {
             let passed: Vec<String> =
@@ -322,6 +326,7 @@ mod tests {
                 "TASK [a] ***\nok: [x]\n\nTASK [b] ***\nok: [y]\nfatal: [x]: FAILED! => {}\n\nTASK [c] ***\nok: [y]",
                 "...d.F...",
             ),
+            ("Open points\n  1. error: no such file\n  2: error: gone", ".FF"),
         ] {
             assert_eq!(letters(text), expected, "{text}");
         }
