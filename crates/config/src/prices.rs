@@ -88,10 +88,15 @@ impl Default for PriceSetting {
 type Preset = (&'static str, Prices);
 
 /// The presets. Prices are those of the providers' public price lists, relative to uncached input.
-static PRESETS: [Preset; 7] = [
+/// OpenAI reads from the cache at a tenth since GPT-5, at a quarter with GPT-4.1, o3 and o4-mini, and
+/// at half with GPT-4o, o1 and o3-mini (<https://openai.com/index/api-prompt-caching/>,
+/// <https://developers.openai.com/api/docs/pricing>).
+static PRESETS: [Preset; 9] = [
     ("anthropic", breakpoints(1.25, 300)),
     ("anthropic-1h", breakpoints(2.0, 3_600)),
     ("openai", any_prefix(1.0, 0.1)),
+    ("openai-4.1", any_prefix(1.0, 0.25)),
+    ("openai-4o", any_prefix(1.0, 0.5)),
     ("gemini", any_prefix(1.0, 0.25)),
     ("deepseek", any_prefix(1.0, 0.02)),
     ("none", any_prefix(1.0, 1.0)),
@@ -230,8 +235,8 @@ mod tests {
     #[test]
     fn a_refusal_names_the_presets_the_entry_or_the_key() {
         let problem = |value| PriceSetting::problem(&value).unwrap();
-        insta::assert_snapshot!(problem(json!("antropic")), @r#"must be `auto`, `anthropic`, `anthropic-1h`, `openai`, `gemini`, `deepseek`, `none`, `local`, or an object, is `"antropic"`"#);
-        insta::assert_snapshot!(problem(json!({ "*": "auto", "a/*": "nobody" })), @r#"has the entry `a/*`, which must be `auto`, `anthropic`, `anthropic-1h`, `openai`, `gemini`, `deepseek`, `none`, `local`, or an object, is `"nobody"`"#);
+        insta::assert_snapshot!(problem(json!("antropic")), @r#"must be `auto`, `anthropic`, `anthropic-1h`, `openai`, `openai-4.1`, `openai-4o`, `gemini`, `deepseek`, `none`, `local`, or an object, is `"antropic"`"#);
+        insta::assert_snapshot!(problem(json!({ "*": "auto", "a/*": "nobody" })), @r#"has the entry `a/*`, which must be `auto`, `anthropic`, `anthropic-1h`, `openai`, `openai-4.1`, `openai-4o`, `gemini`, `deepseek`, `none`, `local`, or an object, is `"nobody"`"#);
         insta::assert_snapshot!(problem(json!({ "a/*": { "read": 0.1 } })), @"has the entry `a/*`, which lacks the key `write`");
         insta::assert_snapshot!(problem(json!({ "a/*": { "read": 0.1, "writ": 1 } })), @"has the entry `a/*`, which is refused: unknown field `writ`, expected one of `read`, `write`, `reuse`, `lifetimeSeconds`, `tiers`");
         insta::assert_snapshot!(problem(json!({ "a/*": { "read": -1, "write": 1 } })), @r#"has the entry `a/*`, which holds `{"read":-1,"write":1}`: prices must not be negative, and `write` must be above 0"#);

@@ -70,15 +70,20 @@ const USD_PER_MILLION: [(&str, f64); 62] = [
 /// Parts behind a model's name that name no other model: releases of it, and ways to call it.
 const SAME_MODEL: [&str; 7] = ["0", "1m", "codex", "latest", "preview", "v1", "v2"];
 
-/// Parts of names and the price table of their provider.
-const TABLES: [(&str, &str); 13] = [
+/// Beginnings of names and the price table of their provider, or of the models themselves. The first
+/// that fits counts.
+const TABLES: [(&str, &str); 17] = [
     ("claude", "anthropic"),
     ("anthropic", "anthropic"),
+    ("gpt-4-1", "openai-4.1"),
+    ("gpt-4o", "openai-4o"),
     ("gpt", "openai"),
+    ("codex-mini", "openai-4.1"),
     ("codex", "openai"),
-    ("o1", "openai"),
-    ("o3", "openai"),
-    ("o4", "openai"),
+    ("o1", "openai-4o"),
+    ("o3-mini", "openai-4o"),
+    ("o3", "openai-4.1"),
+    ("o4", "openai-4.1"),
     ("openai", "openai"),
     ("gemini", "gemini"),
     ("google", "gemini"),
@@ -140,6 +145,13 @@ mod tests {
             ("openrouter", "anthropic/claude-sonnet-5", Some("anthropic"), Some(2.0)),
             ("openai-codex", "gpt-5.6-sol", Some("openai"), Some(4.0)),
             ("openai", "gpt-5-mini-2025", Some("openai"), Some(0.25)),
+            ("openai", "gpt-4.1-mini", Some("openai-4.1"), Some(0.4)),
+            ("openrouter", "openai/gpt-4o-2024-08-06", Some("openai-4o"), Some(2.5)),
+            ("openai", "o1", Some("openai-4o"), Some(15.0)),
+            ("openai", "o3-mini", Some("openai-4o"), Some(1.1)),
+            ("openai", "o3", Some("openai-4.1"), Some(2.0)),
+            ("openai", "o4-mini", Some("openai-4.1"), Some(1.1)),
+            ("openai", "codex-mini-latest", Some("openai-4.1"), Some(1.5)),
             ("google", "gemini-2.5-pro", Some("gemini"), Some(1.25)),
             ("ollama", "qwen3", Some("local"), None),
             ("anthropic", "claude-x", Some("anthropic"), None),
@@ -158,7 +170,7 @@ mod tests {
                 Some(1.0),
             ),
             ("someone", "something", None, None),
-            ("someone", "o10", Some("openai"), None),
+            ("someone", "o10", Some("openai-4o"), None),
         ] {
             assert_eq!(table_of(provider, model), table, "{model}");
             assert_eq!(usd_per_million(model), price, "{model}");
