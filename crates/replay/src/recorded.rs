@@ -12,7 +12,7 @@ use super::measure::message::{MeasuredMessage, Speaker};
 use super::options::Replaying;
 use super::report::CallReport;
 use super::report::counted::{Counted, RecordedReport};
-use super::transcript::Transcript;
+use super::transcript::{Transcript, count_of};
 use config::{Prices, as_f64, scaled};
 use context::ledger::RESERVED_TOKENS;
 use context::tokens::Counter;
@@ -315,7 +315,7 @@ fn is_count(usage: Usage, before: u64) -> bool {
 }
 
 fn usage_of(value: &Value) -> Usage {
-    let given = |key: &str| value.get(key).and_then(Value::as_u64);
+    let given = |key: &str| u64::try_from(value.get(key).and_then(count_of)?).ok();
     let count = |key: &str| given(key).filter(|count| *count < NO_TOKENS).unwrap_or_default();
     let cost = |key: &str| value.get("cost").and_then(|cost| cost.get(key)?.as_f64());
     let usd = ["input", "cacheRead", "cacheWrite"].into_iter().filter_map(cost).sum::<f64>();
@@ -426,6 +426,14 @@ mod tests {
         near(recorded.hidden[1], 200.0);
         assert_eq!((recorded.prices, recorded.usd_per_million[0]), ("openai", Some(5.0)));
         assert_eq!((recorded.compacted_at, recorded.window_tokens), (None, None));
+    }
+
+    #[test]
+    fn a_count_may_be_a_float_or_a_text() {
+        let usage = usage_of(
+            &json!({ "input": 1_234.0, "output": "9", "cacheRead": -1.0, "cacheWrite": "-" }),
+        );
+        assert_eq!(usage, Usage { input: 1_234, output: 9, ..Usage::default() });
     }
 
     #[test]

@@ -35,6 +35,7 @@ use serde::{Deserialize, Serialize};
 use self::claude_code::several;
 use self::lines::{Line, Lines};
 use self::message::Message;
+pub(crate) use self::message::count_of;
 use self::notes::Notes;
 use base::error::{Error, Result};
 use base::object::Room;

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use super::Parts;
 use super::lines::Line;
 use super::message::{
-    INJECTED, Message, arguments_of, call_block, counts_of, image_block, said, text, text_block,
-    thinking_block, time_of, usage,
+    INJECTED, Message, arguments_of, call_block, count_of, counts_of, image_block, said, text,
+    text_block, thinking_block, time_of, usage,
 };
 use super::notes::{Notes, OF_PROVIDER};
 
@@ -247,7 +247,7 @@ impl Rollout {
             }
             return;
         };
-        let count = |key: &str| last.get(key).and_then(Value::as_i64).unwrap_or_default();
+        let count = |key: &str| last.get(key).and_then(count_of).unwrap_or_default();
         let cached = count("cached_input_tokens");
         let input = count("input_tokens").saturating_sub(cached);
         message.set("usage", usage(input, count("output_tokens"), cached, 0));

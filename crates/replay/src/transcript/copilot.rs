@@ -13,7 +13,8 @@ use serde_json::{Map, Value, json};
 use super::Parts;
 use super::lines::Line;
 use super::message::{
-    INJECTED, Message, call_block, image_block, list, said, text, thinking_block, time_of, usage,
+    INJECTED, Message, call_block, count_of, image_block, list, said, text, thinking_block,
+    time_of, usage,
 };
 use super::notes::Notes;
 
@@ -200,7 +201,7 @@ impl Session {
     fn counted(&mut self, data: &Map<String, Value>) {
         let counts = data.get("usage").and_then(Value::as_object).unwrap_or(data);
         let Some(id) = text(counts, "apiCallId") else { return };
-        let count = |key: &str| counts.get(key).and_then(Value::as_i64).unwrap_or_default();
+        let count = |key: &str| counts.get(key).and_then(count_of).unwrap_or_default();
         let (read, written) = (count("cacheReadTokens"), count("cacheWriteTokens"));
         let input = count("inputTokens").saturating_sub(read).saturating_sub(written);
         let counts = usage(input, count("outputTokens"), read, written);

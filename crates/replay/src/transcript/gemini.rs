@@ -20,7 +20,9 @@ use self::content::{blocks_of, call_blocks, is_repeated, results_of, text_of};
 use self::log::Log;
 use super::Parts;
 use super::lines::Line;
-use super::message::{COMPACTION_SUMMARY, INJECTED, Message, list, thinking_block, time_of, usage};
+use super::message::{
+    COMPACTION_SUMMARY, INJECTED, Message, count_of, list, thinking_block, time_of, usage,
+};
 use super::notes::Notes;
 
 /// Beginning of the message in which the program tells the model about the folder.
@@ -160,7 +162,7 @@ pub(super) fn thought_blocks(parts: &Value) -> impl Iterator<Item = Value> {
 /// The counts of a response: `input` includes what was `cached`; thoughts are counted separately
 /// from the rest of the output.
 fn usage_of(counts: &Value) -> Value {
-    let count = |key: &str| counts.get(key).and_then(Value::as_i64).unwrap_or_default();
+    let count = |key: &str| counts.get(key).and_then(count_of).unwrap_or_default();
     let input = count("input").saturating_add(count("tool")).saturating_sub(count("cached"));
     usage(input, count("output").saturating_add(count("thoughts")), count("cached"), 0)
 }

@@ -246,6 +246,16 @@ pub(super) fn time_of(value: &Value) -> Option<i64> {
     (ms.abs() < LATEST).then_some(ms as i64)
 }
 
+/// A count of tokens: some programs write it as `12.0`, or as a text. `None` if it is none.
+pub(crate) fn count_of(value: &Value) -> Option<i64> {
+    let number = || value.as_f64().or_else(|| value.as_str()?.parse().ok());
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "what is too large for a count is no count"
+    )]
+    value.as_i64().or_else(|| number().map(|number| number as i64))
+}
+
 /// The answers among messages, and their calls.
 pub(super) fn counts_of<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Counts {
     let answers = messages.into_iter().filter(|message| message.is_assistant());

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::claude_code::blocks;
 use super::lines::Line;
 use super::message::{
-    Message, arguments_of, call_block, counts_of, image_block, list, objects, text_block,
+    Message, arguments_of, call_block, count_of, counts_of, image_block, list, objects, text_block,
     thinking_block, time_of, usage,
 };
 use super::notes::Notes;
@@ -375,7 +375,7 @@ fn user_blocks(content: &Value, notes: &mut Notes) -> Vec<Value> {
 /// The counts of a response, in the names of either provider. Where `prompt_tokens` counts the
 /// request, or `input_tokens` with details, what the cache had is among them; Anthropic's are not.
 fn usage_of(counts: &Value) -> Value {
-    let given = |place: &str| counts.pointer(place).and_then(Value::as_i64);
+    let given = |place: &str| counts.pointer(place).and_then(count_of);
     let with_details = || counts.get("input_tokens_details").and(given("/input_tokens"));
     let Some(all) = given("/prompt_tokens").or_else(with_details) else {
         return blocks::usage_of(counts);

@@ -15,8 +15,8 @@ use serde_json::{Map, Value};
 
 use super::lines::Line;
 use super::message::{
-    INJECTED, Message, call_block, counts_of, image_block, list, objects, said, text, text_block,
-    thinking_block, time_of, usage,
+    INJECTED, Message, call_block, count_of, counts_of, image_block, list, objects, said, text,
+    text_block, thinking_block, time_of, usage,
 };
 use super::notes::Notes;
 use super::{Counts, Parts};
@@ -312,7 +312,7 @@ fn signature(metadata: &Value) -> Option<&str> {
 /// The counts of a response: `input` excludes what was cached; thinking is counted separately from
 /// the rest of the output.
 fn usage_of(tokens: &Value) -> Value {
-    let count = |place: &str| tokens.pointer(place).and_then(Value::as_i64).unwrap_or_default();
+    let count = |place: &str| tokens.pointer(place).and_then(count_of).unwrap_or_default();
     let output = count("/output").saturating_add(count("/reasoning"));
     usage(count("/input"), output, count("/cache/read"), count("/cache/write"))
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::gemini::content::{blocks_of, call_blocks, results_of};
 use super::gemini::thought_blocks;
 use super::lines::Line;
-use super::message::{INJECTED, Message, time_of, usage};
+use super::message::{INJECTED, Message, count_of, time_of, usage};
 use super::notes::Notes;
 use super::path::{Node, path_to};
 use super::pi::LEFT;
@@ -134,7 +134,7 @@ fn summary_in(entry: &Map<String, Value>, time: Option<i64>, notes: &mut Notes) 
 /// The counts of a response: what was cached is part of the prompt, and thoughts are counted
 /// separately from the rest of the output.
 fn usage_of(counts: &Map<String, Value>) -> Value {
-    let count = |key: &str| counts.get(key).and_then(Value::as_i64).unwrap_or_default();
+    let count = |key: &str| counts.get(key).and_then(count_of).unwrap_or_default();
     let cached = count("cachedContentTokenCount");
     let input = count("promptTokenCount").saturating_sub(cached);
     let output = count("candidatesTokenCount").saturating_add(count("thoughtsTokenCount"));

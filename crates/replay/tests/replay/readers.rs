@@ -169,6 +169,14 @@ fn what_a_cache_had_is_read_in_the_names_of_every_provider() {
             json!({ "input_tokens": 10, "output_tokens": 2, "cache_read_input_tokens": 20 }),
             [10, 2, 20, 0],
         ),
+        (
+            json!({ "prompt_tokens": 30.0, "completion_tokens": "2", "cached_tokens": 20.0 }),
+            [10, 2, 20, 0],
+        ),
+        (
+            json!({ "input_tokens": "10", "output_tokens": 2.0, "cache_read_input_tokens": "20" }),
+            [10, 2, 20, 0],
+        ),
     ] {
         let answer = json!({ "role": "assistant", "content": "Done.", "usage": usage });
         let read = read(&lines(&[json!({ "role": "user", "content": "Go." }), answer]));

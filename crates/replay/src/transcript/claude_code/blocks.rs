@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::transcript::message::{
-    call_block, image_block, said, text_block, thinking_block, usage,
+    call_block, count_of, image_block, said, text_block, thinking_block, usage,
 };
 use crate::transcript::notes::{Notes, OF_PROVIDER};
 
@@ -213,7 +213,7 @@ fn texts_in(value: &Value) -> String {
 
 /// The counts of Anthropic's `usage` in pi-ai's terms.
 pub(in crate::transcript) fn usage_of(counts: &Value) -> Value {
-    let count = |key: &str| counts.get(key).and_then(Value::as_i64).unwrap_or_default();
+    let count = |key: &str| counts.get(key).and_then(count_of).unwrap_or_default();
     let mut counts_of_pi = usage(
         count("input_tokens"),
         count("output_tokens"),
@@ -221,7 +221,7 @@ pub(in crate::transcript) fn usage_of(counts: &Value) -> Value {
         count("cache_creation_input_tokens"),
     );
     // The part of what was written that stays for an hour.
-    let long = counts.pointer("/cache_creation/ephemeral_1h_input_tokens").and_then(Value::as_i64);
+    let long = counts.pointer("/cache_creation/ephemeral_1h_input_tokens").and_then(count_of);
     if let Some(long) = long.filter(|long| *long > 0) {
         counts_of_pi["cacheWrite1h"] = long.into();
     }

@@ -8,10 +8,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::Value;
-
 use super::{answered_by, content_of, is_by_model, is_message, node_of, response_of};
 use crate::transcript::lines::Line;
+use crate::transcript::message::count_of;
 use crate::transcript::notes::Notes;
 use crate::transcript::path::{Node, Parent, parents, path_to};
 
@@ -234,7 +233,7 @@ fn shared_notes(entries: &[Line<'_>], parents: &[Option<usize>]) -> Vec<bool> {
 fn input_of(entry: &Line<'_>) -> Option<i64> {
     let usage = entry.object_at("message").filter(|_| is_by_model(entry))?.get("usage")?;
     let keys = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
-    let counts: Vec<i64> = keys.iter().filter_map(|key| usage.get(*key)?.as_i64()).collect();
+    let counts: Vec<i64> = keys.iter().filter_map(|key| count_of(usage.get(*key)?)).collect();
     let sum = counts.iter().fold(0_i64, |sum, count| sum.saturating_add(*count));
-    (sum > 0 && usage.get("input_tokens").is_some_and(Value::is_number)).then_some(sum)
+    (sum > 0 && usage.get("input_tokens").and_then(count_of).is_some()).then_some(sum)
 }
