@@ -167,7 +167,7 @@ impl<'a> Lines<'a> {
                 (line.number, UNKNOWN.to_owned())
             }
             (_, Some(bad)) => bad.clone(),
-            (_, None) => (1, "is missing: there is nothing in it".to_owned()),
+            (_, None) => (1, "is empty".to_owned()),
         }
     }
 }
@@ -470,7 +470,7 @@ mod tests {
     #[test]
     fn what_is_no_json_is_named() {
         for (text, expected) in [
-            ("", (1, "is missing: there is nothing in it")),
+            ("", (1, "is empty")),
             ("\n# notes\n", (2, "is not JSON: expected value")),
             ("[1]\n", (1, "is not a JSON object")),
             ("{\"a\":1}\nx", (1, "belongs to no session format that is known")),

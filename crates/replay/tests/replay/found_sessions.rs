@@ -301,6 +301,7 @@ fn folders_are_searched_by_name_and_by_content() {
     let names: Vec<&str> = passed_over.iter().map(|found| found.name.as_str()).collect();
     let expected = ["any", "broken", "empty.db", "empty", "history", "message", "package"];
     assert_eq!(names[..7], expected);
+    assert_eq!(passed_over[3].problem.as_deref(), Some("is empty"));
     let problem = passed_over[4].problem.as_deref().unwrap();
     assert!(problem.contains("Codex's history"), "{problem}");
 }

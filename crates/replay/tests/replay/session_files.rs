@@ -121,7 +121,7 @@ fn detects_the_format_by_content_in_compressed_files_too() {
 #[test]
 fn a_file_that_is_no_session_is_refused_with_the_line_number() {
     for (text, expected) in [
-        ("", "line 1 of `x.jsonl` is missing: there is nothing in it"),
+        ("", "line 1 of `x.jsonl` is empty"),
         ("\n\nname,age\n", "line 3 of `x.jsonl` is not JSON: expected ident"),
         ("[1,2]\n", "line 1 of `x.jsonl` is not a JSON object"),
         ("{\"level\":30}\n{\n", "line 1 of `x.jsonl` belongs to no session format that is known"),
@@ -157,7 +157,7 @@ fn a_compressed_file_that_ends_early_is_read_as_far_as_it_goes() {
     assert_eq!(half.unread_lines, 1, "what is behind the damage is lost");
     let frame = zstd::encode_all(text.as_bytes(), 1).unwrap();
     let error = Transcript::parse(Path::new("x.zst"), &frame[..100]).unwrap_err().to_string();
-    assert!(error.ends_with("there is nothing in it; the compressed file is damaged"), "{error}");
+    assert!(error.ends_with("is empty; the compressed file is damaged"), "{error}");
 }
 
 #[test]
