@@ -35,6 +35,7 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
     let text = |key: &str| lines.iter().find_map(|line| line.text_at(key)).map(str::to_owned);
     let (session_id, cwd) = (text("sessionId"), text("cwd"));
     let own_file = !lines.iter().any(|line| knows(line) && !line.flag("isSidechain"));
+    let mut known = HashSet::new();
     let mut entries = Vec::with_capacity(lines.len());
     for line in lines {
         if line.flag("isSidechain") && !own_file {
@@ -42,7 +43,12 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
                 notes.count("lines of sub-agents left out");
             }
         } else if line.text_at("uuid").is_some() {
-            entries.push(line);
+            // The records of one answer have one ID, so a repetition has the whole text of a line.
+            if line.text.is_none_or(|text| known.insert(text)) {
+                entries.push(line);
+            } else {
+                notes.count("repeated lines left out");
+            }
         }
     }
     let tree: Vec<Node<'_>> = entries.iter().map(node_of).collect();

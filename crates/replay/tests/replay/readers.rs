@@ -262,7 +262,10 @@ fn a_session_of_qwen_code_is_read_with_its_outputs() {
         record("a2", Some("n"), "assistant", parts("model", json!([{ "text": "Done." }]))),
         record("end", Some("a2"), "system", json!({ "subtype": "custom_title" })),
     ]);
+    let twice = read(&text.repeat(2));
     let read = read(&text);
+    assert_eq!((&twice.messages, twice.held), (&read.messages, read.held));
+    assert!(twice.notes.contains(&"repeated lines left out: 11".to_owned()), "{:?}", twice.notes);
     assert_eq!(read.format, Format::Qwen);
     assert_eq!(
         gist(&read),
