@@ -29,8 +29,7 @@ pub struct CitationPin {
     pub path: String,
     /// SHA-256 of its text, with LF line endings; of the bytes of a file that is no text.
     pub hash: Hash,
-    /// SHA-256 of its text without blanks; none in pins that earlier releases wrote, and of files
-    /// that are no text.
+    /// SHA-256 of its text without blanks; none of files that are no text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<Hash>,
     /// The lines that the entry rests on; `None` for all of it.

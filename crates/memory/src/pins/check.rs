@@ -153,10 +153,11 @@ fn read(path: &Path, pinned: &Pinned, places: &Places) -> Known {
             let text = text_of(path, reading.state);
             let judged = text.map(|text| Now::of(&text, path).judged(pinned));
             of(verdicts(&|pin| {
-                // Earlier releases pinned all that is not UTF-8 by its bytes.
-                let is_other = pin.hash != source_hash && !pin.is_run;
-                let judged = judged.as_ref().map(|judged| judged.get(pin).cloned().flatten());
-                is_other.then(|| judged.unwrap_or(Some(CitedChange::Contradicted))).flatten()
+                let change = match &judged {
+                    Some(judged) => judged.get(pin).cloned().flatten(),
+                    None => (pin.hash != source_hash).then_some(CitedChange::Contradicted),
+                };
+                change.filter(|_| !pin.is_run)
             }))
         }
         // It was not that large when pinned.

@@ -22,8 +22,6 @@ const MARK_CHARS: usize = 4;
 const NO_MARK: &str = "----";
 /// Least characters of a line that has a mark.
 const MIN_MARKED: usize = 4;
-/// Digits of the hash of a first line.
-const START_CHARS: usize = 8;
 
 /// Lines of a cited file. They are found wherever they move.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -32,25 +30,18 @@ pub struct PinnedLines {
     pub first: u32,
     /// Number of lines.
     pub count: u32,
-    /// SHA-256 of the lines that are not empty, without blanks, joined with LF. Of pins that
-    /// earlier releases wrote: of all the lines, each with LF.
+    /// SHA-256 of the lines that are not empty, without blanks, joined with LF.
     pub hash: Hash,
     /// What they define, if the name was cited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
-    /// Number of lines that are not empty; 0 in pins that earlier releases wrote.
-    #[serde(default, skip_serializing_if = "session::is_default")]
+    /// Number of lines that are not empty.
     pub filled: u32,
-    /// How often they stood in the file; 0 in pins that earlier releases wrote: once.
-    #[serde(default, skip_serializing_if = "session::is_default")]
+    /// How often they stood in the file.
     pub stood: u32,
     /// Four digits for the line before, for some of the lines at equal distances, and for the line
     /// after, by which the place is found again.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub marks: String,
-    /// Of pins that earlier releases wrote: the first digits of the hash of the first line.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub start: String,
 }
 
 /// A text by its lines that are not empty, without blanks. What is asked of it more than once is
@@ -251,7 +242,6 @@ impl PinnedLines {
             hash: hash_of(said),
             symbol: symbol.map(str::to_owned),
             marks: format!("{before}{marks}{after}"),
-            start: String::new(),
         })
     }
 
@@ -262,9 +252,6 @@ impl PinnedLines {
 
     /// Whether a text still says them, wherever they are now.
     pub(super) fn stand_in(&self, text: &Lines<'_>) -> bool {
-        if self.filled == 0 {
-            return self.stand_as_written_before(text);
-        }
         if let Some(symbol) = &self.symbol {
             let now = text.defining(symbol);
             let is_same =
@@ -278,16 +265,7 @@ impl PinnedLines {
         let inner = parted(&self.marks).skip(1).take(filled.div_ceil(distance(filled)));
         let alike = text.beginning(inner, filled).into_iter();
         let alike = alike.filter_map(|at| text.filled.get(at..at + filled));
-        alike.filter(|lines| hash_of(lines) == self.hash).count() >= self.stood.max(1) as usize
-    }
-
-    /// As earlier releases compared: blanks count.
-    fn stand_as_written_before(&self, text: &Lines<'_>) -> bool {
-        let count = (self.count as usize).clamp(1, MAX_LINES);
-        let start = |line: &str| Hash::of(line).as_str()[..START_CHARS].to_owned();
-        text.all.windows(count).any(|window| {
-            start(window[0]) == self.start && Hash::of(window.join("\n") + "\n") == self.hash
-        })
+        alike.filter(|lines| hash_of(lines) == self.hash).count() >= self.stood as usize
     }
 
     /// What stands now where they stood: first and last line; `None` if the place is not there any
