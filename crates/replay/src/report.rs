@@ -124,15 +124,15 @@ pub struct CallReport {
     /// Whether the plain host compacted before it.
     pub compacted: bool,
     /// What the provider counted, if the transcript says it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Counted>,
     /// US dollars for a million uncached input tokens, by what the transcript says that the request
     /// cost, else by the list price of its model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub usd_per_million: Option<f64>,
     /// What tells the answer from others: the IDs of its calls, a number of its text, and its time;
     /// `None` where that is not enough.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
 }
 
@@ -165,42 +165,33 @@ pub struct FileReport {
     /// The plain host's faults.
     pub plain_faults: FaultyCalls,
     /// Tool calls, and those that a live session might have treated differently.
-    #[serde(default)]
     pub tool_calls: ToolCalls,
     /// The cost with perfect foresight; `None` unless requested.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub oracle: Option<Foreseen>,
     /// What was left out of the file or mended, one line each with its count.
     pub notes: Vec<String>,
     /// The program that wrote the file.
-    #[serde(default)]
     pub format: String,
     /// The session's ID, if the file has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// The ID of the session whose history it begins with, if the file says so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<String>,
     /// What the file holds by its own marks.
-    #[serde(default)]
     pub held: Counts,
     /// The part of `held` on branches that were left.
-    #[serde(default)]
     pub left: Counts,
     /// The part of `held` that failed, or whose calls have no result.
-    #[serde(default)]
     pub interrupted: Counts,
     /// What was read.
-    #[serde(default)]
     pub read: Counts,
     /// Requests that stand in another transcript as well, and count there.
-    #[serde(default)]
     pub copied: u64,
     /// Lines that cannot be read, and may have held anything.
-    #[serde(default)]
     pub unread_lines: u64,
     /// What the file records of its requests.
-    #[serde(default)]
     pub recorded: RecordedReport,
     /// Every call.
     pub series: Vec<CallReport>,
@@ -241,10 +232,9 @@ pub struct Sum {
     /// The plain host's faults.
     pub plain_faults: FaultyCalls,
     /// Tool calls, and those that a live session might have treated differently.
-    #[serde(default)]
     pub tool_calls: ToolCalls,
     /// The cost with perfect foresight; `None` unless requested.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub oracle: Option<ForeseenSum>,
 }
 

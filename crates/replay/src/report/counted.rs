@@ -29,7 +29,6 @@ pub struct RecordedReport {
     /// The largest request that went out, if the host compacted.
     pub compacted_at: Option<u64>,
     /// How many tokens of the provider's are one of ours.
-    #[serde(default = "one")]
     pub scale: f64,
     /// Tokens of the window that was used; `None`: no limit.
     pub window: Option<u64>,
@@ -71,8 +70,4 @@ impl RecordedReport {
             *sum = 0.0;
         }
     }
-}
-
-fn one() -> f64 {
-    1.0
 }
