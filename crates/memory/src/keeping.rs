@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::compared::{CitedReport, Compared};
 use super::facts::{Book, Fact, Met, text_hash};
-use super::identity::{self, KnownPage};
+use super::identity;
 use super::journal::Draft;
 use super::page::{Page, PageId, PagePlace};
 use super::pins::{Checker, CitedChange, Places};
@@ -73,8 +73,6 @@ pub(super) struct Keeper {
     /// The files of the last look with the IDs of their pages, in order.
     met: Option<Vec<(Scope, PathBuf, Hash)>>,
     ids: Vec<PageId>,
-    /// Pages as the page tables know them.
-    remembered: Vec<KnownPage>,
     places: Option<Places>,
     /// Whether memory was written here since its facts were last written: then the facts in git may
     /// change, too.
@@ -127,7 +125,7 @@ impl Keeper {
             let mut pages: Vec<&mut Page> =
                 files.iter_mut().flat_map(|file| &mut file.pages).collect();
             let checked_out = folders.checked_out();
-            identity::carry_over(&mut pages, &self.known(&checked_out));
+            identity::carry_over(&mut pages, &self.book.known(&checked_out));
             self.ids = pages.iter().map(|page| page.id.clone()).collect();
             let seen_with = (warnings.as_slice(), checked_out.as_str());
             self.update(folders, files, seen_with, &places, now);
@@ -145,19 +143,6 @@ impl Keeper {
         warnings.extend(self.write(folders, now));
         let pages: Vec<&Page> = files.iter().flat_map(|file| &file.pages).collect();
         stale::check(&self.book, &mut self.checker, &places, &pages)
-    }
-
-    /// Takes over pages of earlier sessions, which may have no facts.
-    pub(super) fn remember(&mut self, pages: Vec<KnownPage>) {
-        self.remembered = pages;
-    }
-
-    /// The previously known pages.
-    fn known(&self, checked_out: &str) -> Vec<KnownPage> {
-        let mut known = self.book.known(checked_out);
-        let is_new = |page: &&KnownPage| self.book.get(&page.id).is_none();
-        known.extend(self.remembered.iter().filter(is_new).cloned());
-        known
     }
 
     /// Whether a cited file may say something else than at the last look.

@@ -85,7 +85,6 @@ use self::keeping::Keeper;
 use self::load::Loader;
 use self::prompt::InForce;
 use self::recall::Recall;
-use self::table::Tables;
 use self::watching::Watcher;
 use base::clock::system_time;
 use base::error::{Error, Result};
@@ -116,7 +115,6 @@ pub struct Memory {
     /// Texts of the memory files that this session's tool calls are writing, from before.
     before: HashMap<PathBuf, String>,
     staged: writes::Staged,
-    tables: Tables,
     clock: fn() -> Timestamp,
     recall: Recall,
 }
@@ -163,7 +161,6 @@ impl Memory {
             foreign: BTreeSet::new(),
             before: HashMap::new(),
             staged: writes::Staged::default(),
-            tables: Tables::default(),
             clock: system_time,
         }
     }
@@ -200,7 +197,6 @@ impl Memory {
             // shown, and one that counts now would be missing.
             self.loader = Loader::default();
             self.keeper = std::mem::take(&mut self.keeper).anew();
-            self.tables = Tables::default();
             self.checked = HashMap::new();
             self.recall = Recall::default();
         }
@@ -243,12 +239,6 @@ impl Memory {
         let Loaded { mut files, mut warnings } = self.loader.load(&self.folders);
         warnings.extend(told);
         let now = self.now();
-        if !self.tables.are_read() {
-            let folders = self.memory_folders();
-            let checked_out = self.folders.checked_out();
-            let rows = self.tables.rows(&folders).map(|row| row.known(&checked_out));
-            self.keeper.remember(rows.collect());
-        }
         let stale = self.keeper.keep(&self.folders, &mut files, &mut warnings, now);
         self.watcher.meet(&files, settings.trace_enabled);
         Look { files, settings, warnings, wrong_settings, stale }

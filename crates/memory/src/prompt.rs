@@ -13,7 +13,7 @@ use super::note::{Told, numbered, stale_note};
 use super::overview::SectionOverview;
 use super::scope::shown_path;
 use super::worth::{Signals, is_related};
-use super::{Look, Memory, Page, PageId, PageKind, Scope};
+use super::{Look, Memory, Page, PageId, PageKind, Scope, table};
 use base::error::Result;
 use session::{MemoryChange, PromptedSession};
 
@@ -169,21 +169,16 @@ impl Memory {
     pub(super) fn resume(&mut self) {
         if self.in_force.injection.is_none() {
             let folders = self.memory_folders();
-            let rows = self.tables.rows(&folders);
-            let resident: Vec<_> =
-                rows.filter_map(|row| Some((row.id.clone(), row.resident?))).collect();
-            self.injector.resume(resident);
+            let rows = folders.iter().flat_map(|(_, folder)| table::read(folder).0);
+            let resident = rows.filter_map(|row| Some((row.id, row.resident?)));
+            self.injector.resume(resident.collect());
         }
     }
 
     /// Writes the page tables if they differ from the pages.
     fn keep_table(&mut self, look: &Look) {
-        let mut rows = self.injector.rows(look.pages());
-        let checked_out = self.folders.checked_out();
-        for row in rows.iter_mut().filter(|row| row.scope.of_folder() == Scope::Project) {
-            row.checked_out.clone_from(&checked_out);
-        }
-        self.tables.keep(&self.memory_folders(), rows);
+        let rows = self.injector.rows(look.pages());
+        table::keep(&self.memory_folders(), rows);
     }
 
     /// Has the session tell the model about changes that it does not know. `call`: the tool call

@@ -1,6 +1,6 @@
 //! `page-table.jsonl`: a folder's pages as last seen, with their sizes and the fidelity at which
-//! they are resident. It carries IDs over edits between sessions and keeps resident pages resident,
-//! and can always be rebuilt from the Markdown. Must not hold anything that the Markdown cannot.
+//! they are resident. It keeps resident pages resident from session to session, and can always be
+//! rebuilt from the Markdown. Must not hold anything that the Markdown cannot.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::fidelity::{Fidelity, Forms};
 use super::finding::MemoryFinding;
-use super::identity::KnownPage;
 use super::page::{Page, PageId, PageKind};
 use super::scope::Scope;
 use super::sidecar::MemoryFolder;
@@ -26,8 +25,6 @@ pub struct Row {
     pub scope: Scope,
     /// Path in the scope's folder, with `/`.
     pub file: String,
-    /// Texts of the headings above it.
-    pub headings: Vec<String>,
     /// First line, from 1.
     pub line: u32,
     /// Last line.
@@ -45,22 +42,15 @@ pub struct Row {
     /// The fidelity at which it is resident.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resident: Option<Fidelity>,
-    /// Its first words, which identify it after an edit.
-    pub words: Vec<String>,
-    /// What was checked out in the project; empty where there is no repository.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub checked_out: String,
 }
 
 impl Row {
     /// The row for a page.
     pub fn of(page: &Page, forms: &Forms, resident: Option<Fidelity>) -> Self {
-        let KnownPage { words, .. } = KnownPage::of(page);
         Self {
             id: page.id.clone(),
             scope: page.place.scope,
             file: page.place.file.clone(),
-            headings: page.place.headings.clone(),
             line: page.place.line,
             last_line: page.place.last_line,
             kind: page.kind,
@@ -68,63 +58,21 @@ impl Row {
             pinned: page.is_pinned,
             tokens: Fidelity::ALL.map(|fidelity| forms.at(fidelity).tokens),
             resident,
-            words,
-            checked_out: String::new(),
-        }
-    }
-
-    /// What identifies the page. `checked_out`: now.
-    pub fn known(&self, checked_out: &str) -> KnownPage {
-        KnownPage {
-            id: self.id.clone(),
-            scope: self.scope,
-            file: self.file.clone(),
-            headings: self.headings.clone(),
-            words: self.words.clone(),
-            is_here: self.checked_out.is_empty() || self.checked_out == checked_out,
         }
     }
 }
 
-/// All folders' tables, as last read or written.
-#[derive(Debug, Default)]
-pub(super) struct Tables {
-    /// By the folder's scope; `None`: not read yet.
-    rows: Option<BTreeMap<Scope, Vec<Row>>>,
-    /// Why a table could not be written.
-    pub(super) problem: Option<String>,
-}
-
-impl Tables {
-    /// Whether the tables were read or written.
-    pub(super) fn are_read(&self) -> bool {
-        self.rows.is_some()
+/// Writes each folder's table that the rows differ from. A failed write is harmless.
+pub(super) fn keep(folders: &[(Scope, MemoryFolder)], rows: Vec<Row>) {
+    let mut by_folder: BTreeMap<Scope, Vec<Row>> = BTreeMap::new();
+    for row in rows {
+        by_folder.entry(row.scope.of_folder()).or_default().push(row);
     }
-
-    /// The rows of all folders. Read once.
-    pub(super) fn rows(&mut self, folders: &[(Scope, MemoryFolder)]) -> impl Iterator<Item = &Row> {
-        let read = || folders.iter().map(|(scope, folder)| (*scope, read(folder).0)).collect();
-        self.rows.get_or_insert_with(read).values().flatten()
-    }
-
-    /// Writes each table that changed, for folders that have Markdown. A failed write is harmless.
-    pub(super) fn keep(&mut self, folders: &[(Scope, MemoryFolder)], rows: Vec<Row>) {
-        let mut by_folder: BTreeMap<Scope, Vec<Row>> = BTreeMap::new();
-        for row in rows {
-            by_folder.entry(row.scope.of_folder()).or_default().push(row);
-        }
-        self.problem = None;
-        for (scope, folder) in folders {
-            let now = by_folder.remove(scope).unwrap_or_default();
-            let before = self.rows.get_or_insert_default().entry(*scope).or_default();
-            // An empty table does not create a folder.
-            if *before == now {
-                continue;
-            }
-            if let Err(error) = write(folder, &now) {
-                self.problem = Some(error.to_string());
-            }
-            *before = now;
+    for (scope, folder) in folders {
+        let now = by_folder.remove(scope).unwrap_or_default();
+        // An empty table does not create a folder.
+        if read(folder).0 != now {
+            drop(write(folder, &now));
         }
     }
 }

@@ -268,10 +268,8 @@ fn a_page_keeps_its_id_over_an_edit_between_two_sessions() {
     desk.write("a/memory/MEMORY.md", "- y\n- The build now needs python three and a C compiler\n");
     let after = desk.section().resident;
     assert_eq!(after[1].id, before[0].id);
-    // Without table and facts nothing is known of it.
-    for file in ["page-table.jsonl", "page-facts.jsonl"] {
-        drop(std::fs::remove_file(desk.folder.path().join("a/memory").join(file)));
-    }
+    // Without facts nothing is known of it.
+    drop(std::fs::remove_file(desk.folder.path().join("a/memory/page-facts.jsonl")));
     desk.write("a/memory/MEMORY.md", "- The build again needs python three and a C compiler\n");
     assert_ne!(desk.section().resident[0].id, before[0].id);
 }
