@@ -14,6 +14,7 @@ use super::scope::{Folders, Scope};
 use super::sidecar::MemoryFolder;
 use base::error::{Error, Result};
 use base::object::{Hash, Timestamp};
+use context::forms::shortened;
 
 /// Name of the file.
 pub const TRACES_FILE: &str = "traces.jsonl";
@@ -206,12 +207,7 @@ fn halve(folder: &MemoryFolder) -> Option<()> {
 
 /// The beginning of a text, for quoting in a trace.
 pub(super) fn quoted(text: &str) -> String {
-    let mut chars = text.chars();
-    let mut cut: String = chars.by_ref().take(MAX_CHARS).collect();
-    if chars.next().is_some() {
-        cut.push('…');
-    }
-    cut
+    shortened(text, MAX_CHARS)
 }
 
 /// The first of some pages.
