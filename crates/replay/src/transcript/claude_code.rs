@@ -15,7 +15,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use self::blocks::{Shown, assistant_block, attachment_content, blocks_of, usage_of};
+use self::blocks::{Shown, assistant_block, attachment_content, blocks_of, messages_of, usage_of};
 use super::lines::Line;
 use super::message::{COMPACTION_SUMMARY, INJECTED, Message, time_of};
 use super::notes::Notes;
@@ -232,17 +232,6 @@ impl Session {
             }
             return;
         };
-        for block in blocks {
-            let Some(call) = answered_by(block) else { continue };
-            let shown = blocks_of(block.get("content").unwrap_or(&Value::Null), notes);
-            let failed = block.get("is_error").and_then(Value::as_bool).unwrap_or(false);
-            self.messages.push(Message::result(call, shown, failed, timestamp));
-        }
-        let rest: Vec<Value> =
-            blocks.iter().filter(|block| answered_by(block).is_none()).cloned().collect();
-        let rest = blocks_of(&Value::Array(rest), notes);
-        if !rest.is_empty() {
-            self.messages.push(Message::user(Value::Array(rest), timestamp, meta));
-        }
+        self.messages.extend(messages_of(blocks, timestamp, meta, notes));
     }
 }

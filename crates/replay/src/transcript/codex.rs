@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::Parts;
 use super::lines::Line;
 use super::message::{
-    INJECTED, Message, arguments_of, call_block, count_of, counts_of, image_block, said, text,
+    INJECTED, Message, arguments_of, call_block, count_of, counts_of, image_at, said, text,
     text_block, thinking_block, time_of, usage,
 };
 use super::notes::{Notes, OF_PROVIDER};
@@ -345,8 +345,7 @@ fn block_of(item: &Value, notes: &mut Notes) -> Option<Value> {
         notes.count("blocks of unknown shape left out");
         return None;
     };
-    let inline = url.strip_prefix("data:").and_then(|data| data.split_once(";base64,"));
-    Some(inline.map_or_else(|| text_block(url), |(kind, data)| image_block(kind, data)))
+    Some(image_at(url))
 }
 
 /// Texts of a list of items.

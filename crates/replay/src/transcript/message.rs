@@ -324,6 +324,12 @@ pub(super) fn image_block(mime_type: &str, data: &str) -> Value {
     json!({ "type": "image", "data": data, "mimeType": mime_type })
 }
 
+/// An image by its address, which may have the data in it; otherwise the address as a text.
+pub(super) fn image_at(url: &str) -> Value {
+    let inline = url.strip_prefix("data:").and_then(|data| data.split_once(";base64,"));
+    inline.map_or_else(|| text_block(url), |(kind, data)| image_block(kind, data))
+}
+
 /// The provider's token counts, in pi-ai's terms.
 pub(super) fn usage(input: i64, output: i64, cache_read: i64, cache_write: i64) -> Value {
     json!({ "input": input, "output": output, "cacheRead": cache_read, "cacheWrite": cache_write })

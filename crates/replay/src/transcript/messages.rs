@@ -7,12 +7,12 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::claude_code::blocks;
 use super::lines::Line;
 use super::message::{
-    Message, arguments_of, call_block, count_of, counts_of, image_block, list, objects, text_block,
+    Message, arguments_of, call_block, count_of, counts_of, list, objects, text_block,
     thinking_block, time_of, usage,
 };
 use super::notes::Notes;
@@ -242,7 +242,7 @@ impl List {
                 let made = || self.made.get_mut(tool?)?.pop_front();
                 match text("tool_call_id").map(str::to_owned).or_else(made) {
                     Some(call) => {
-                        let shown = user_blocks(content, notes);
+                        let shown = blocks::blocks_of(content, notes);
                         self.messages.push(Message::result(&call, shown, false, time));
                     }
                     None => notes.count("results without a call left out"),
@@ -329,20 +329,7 @@ impl List {
             }
             return;
         };
-        let mut rest = Vec::new();
-        for block in given {
-            let Some(call) = block.get("tool_use_id").and_then(Value::as_str) else {
-                rest.push(block.clone());
-                continue;
-            };
-            let shown = user_blocks(block.get("content").unwrap_or(&Value::Null), notes);
-            let failed = block.get("is_error").and_then(Value::as_bool).unwrap_or(false);
-            self.messages.push(Message::result(call, shown, failed, time));
-        }
-        let rest = user_blocks(&Value::Array(rest), notes);
-        if !rest.is_empty() {
-            self.messages.push(Message::user(Value::Array(rest), time, None));
-        }
+        self.messages.extend(blocks::messages_of(given, time, None, notes));
     }
 }
 
@@ -352,24 +339,6 @@ fn answer_block(block: &Value, notes: &mut Notes) -> Option<Value> {
     refusal
         .or_else(|| block.as_str().map(text_block))
         .or_else(|| blocks::assistant_block(block, notes))
-}
-
-/// Content of a user's message or a result as blocks: of Anthropic's form, with OpenAI's images.
-fn user_blocks(content: &Value, notes: &mut Notes) -> Vec<Value> {
-    let Value::Array(given) = content else { return blocks::blocks_of(content, notes) };
-    let block = |block: &Value| -> Vec<Value> {
-        let url = block.pointer("/image_url/url").or_else(|| block.get("image_url"));
-        match (url.and_then(Value::as_str), block) {
-            (Some(url), _) => {
-                let inline = url.strip_prefix("data:").and_then(|data| data.split_once(";base64,"));
-                let image = inline.map(|(kind, data)| image_block(kind, data));
-                vec![image.unwrap_or_else(|| text_block(url))]
-            }
-            (None, Value::String(_)) => blocks::blocks_of(block, notes),
-            (None, other) => blocks::blocks_of(&json!([other]), notes),
-        }
-    };
-    given.iter().flat_map(block).collect()
 }
 
 /// The counts of a response, in the names of either provider. Where `prompt_tokens` counts the

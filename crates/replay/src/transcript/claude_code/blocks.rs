@@ -4,8 +4,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::answered_by;
 use crate::transcript::message::{
-    call_block, count_of, image_block, said, text_block, thinking_block, usage,
+    Message, call_block, count_of, image_at, image_block, said, text_block, thinking_block, usage,
 };
 use crate::transcript::notes::{Notes, OF_PROVIDER};
 
@@ -106,12 +107,43 @@ pub(in crate::transcript) fn blocks_of(content: &Value, notes: &mut Notes) -> Ve
     }
 }
 
+/// The messages of a user's blocks: the results among them, then the rest as one message.
+pub(in crate::transcript) fn messages_of(
+    blocks: &[Value],
+    time: Option<i64>,
+    meta: Option<&str>,
+    notes: &mut Notes,
+) -> Vec<Message> {
+    let results = blocks.iter().filter_map(|block| Some((answered_by(block)?, block)));
+    let mut messages: Vec<Message> = results
+        .map(|(call, block)| {
+            let shown = blocks_of(block.get("content").unwrap_or(&Value::Null), notes);
+            let failed = block.get("is_error").and_then(Value::as_bool).unwrap_or(false);
+            Message::result(call, shown, failed, time)
+        })
+        .collect();
+    let rest = blocks.iter().filter(|block| answered_by(block).is_none());
+    let rest: Vec<Value> = rest.filter_map(|block| user_block(block, notes)).collect();
+    if !rest.is_empty() {
+        messages.push(Message::user(Value::Array(rest), time, meta));
+    }
+    messages
+}
+
 /// Whether it is a text block without text: providers refuse them.
 fn is_empty(block: &Value) -> bool {
     block.get("text").and_then(Value::as_str) == Some("")
 }
 
+/// A block of a user's message or a result: in Anthropic's form, or one of OpenAI's images.
 fn user_block(block: &Value, notes: &mut Notes) -> Option<Value> {
+    if let Some(text) = block.as_str() {
+        return said(text);
+    }
+    let url = block.pointer("/image_url/url").or_else(|| block.get("image_url"));
+    if let Some(url) = url.and_then(Value::as_str) {
+        return Some(image_at(url));
+    }
     if is_empty(block) {
         return None;
     }
