@@ -161,7 +161,8 @@ impl Recorded {
         replaying
     }
 
-    /// What is recorded, beside the calls that were played, which get what was counted for them.
+    /// What is recorded, without its sums, beside the calls that were played, which get what was
+    /// counted for them.
     /// `prices`: name of the table.
     pub fn report(
         &self,
@@ -169,7 +170,7 @@ impl Recorded {
         replaying: &Replaying,
         prices: &str,
     ) -> RecordedReport {
-        let mut found = RecordedReport {
+        let found = RecordedReport {
             model: self.model.clone(),
             prices: prices.to_owned(),
             compacted_at: self.compacted_at,
@@ -199,9 +200,7 @@ impl Recorded {
             call.usd_per_million = written.map(|usd| 1e6 * usd / cost).or(*list);
             let (sent, output) = (as_f64(usage.sent()), as_f64(usage.output));
             let hidden = scaled(self.hidden[*answer], self.scale);
-            let counted = Counted { tokens: sent, output, hidden, cost };
-            found.add(&counted, call.plain.tokens * self.scale);
-            call.recorded = Some(counted);
+            call.recorded = Some(Counted { tokens: sent, output, hidden, cost });
         }
         found
     }

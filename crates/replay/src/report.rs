@@ -6,12 +6,13 @@
 pub mod copies;
 pub mod counted;
 
+use std::ops::Add;
+
 use serde::{Deserialize, Serialize};
 
 use self::counted::{Counted, RecordedReport};
 use super::facts::ToolCalls;
 use super::measure::MeasuredSides;
-use super::measure::faults::FaultyCall;
 use super::measure::side::SideCall;
 use super::options::Replaying;
 use super::transcript::{Counts, Transcript};
@@ -311,14 +312,14 @@ impl FileReport {
         }
     }
 
-    /// Adds a call.
+    /// Adds a call, which [`Self::sum_up`] counts.
     pub fn add(&mut self, measured: MeasuredSides, contents: Contents, notices: &[Notice]) {
-        let call = self.calls;
+        let call = self.series.len() as u64;
         let MeasuredSides { ours, plain, .. } = measured;
         let compacted = plain.compaction > 0.0;
         self.epochs.extend(notices.iter().filter_map(|notice| epoch(call, notice)));
         let (recorded, usd_per_million, answer) = (None, None, None);
-        self.add_call(CallReport {
+        self.series.push(CallReport {
             call,
             contents,
             ours,
@@ -329,42 +330,27 @@ impl FileReport {
             answer,
         });
     }
-}
 
-impl FileReport {
-    /// Adds a call to the sums and the series.
-    fn add_call(&mut self, report: CallReport) {
-        let CallReport { ours, plain, recorded, .. } = &report;
-        self.calls += 1;
-        self.bill.ours += bill(ours);
-        self.bill.plain += bill(plain);
-        self.bill.ratio = ratio(self.bill.ours, self.bill.plain);
-        self.tokens.add(ours.tokens, plain.tokens);
-        self.cached_tokens.add(ours.cached, plain.cached);
+    /// Sums up the calls of the series.
+    pub fn sum_up(&mut self) {
+        let series = &self.series;
+        let both = |of: fn(&SideCall) -> f64, with: fn(f64, f64) -> f64| Pair {
+            ours: series.iter().map(|call| of(&call.ours)).fold(0.0, with),
+            plain: series.iter().map(|call| of(&call.plain)).fold(0.0, with),
+        };
+        let count = |is: fn(&&CallReport) -> bool| series.iter().filter(is).count() as u64;
+        self.calls = series.len() as u64;
+        let Pair { ours, plain } = both(bill, f64::add);
+        self.bill = ReplayBill { ours, plain, ratio: ratio(ours, plain) };
+        self.tokens = both(|side| side.tokens, f64::add);
+        self.cached_tokens = both(|side| side.cached, f64::add);
         self.cached_share = share(self.cached_tokens, self.tokens);
-        self.peak_window.raise(ours.tokens, plain.tokens);
-        self.faults.count(ours.fault.as_ref());
-        self.plain_faults.count(plain.fault.as_ref());
-        self.compactions += u64::from(ours.compaction > 0.0);
-        self.plain_compactions += u64::from(report.compacted);
-        if let Some(counted) = recorded {
-            let plain_tokens = plain.tokens * self.recorded.scale;
-            self.recorded.add(counted, plain_tokens);
-        }
-        self.series.push(report);
-    }
-}
-
-impl FileReport {
-    /// The price of a token: on average over the calls, if each has one.
-    pub fn set_price(&mut self) {
-        let (mut all, mut usd) = (0.0, Some(0.0));
-        for call in &self.series {
-            let cost = call.recorded.map_or(call.plain.cost, |counted| counted.cost);
-            all += cost;
-            usd = usd.zip(call.usd_per_million).map(|(usd, price)| usd + cost * price);
-        }
-        self.recorded.usd_per_million = usd.filter(|_| all > 0.0).map(|usd| usd / all);
+        self.peak_window = both(|side| side.tokens, f64::max);
+        self.compactions = count(|call| call.ours.compaction > 0.0);
+        self.plain_compactions = count(|call| call.compacted);
+        self.faults = FaultyCalls::of(series.iter().map(|call| &call.ours));
+        self.plain_faults = FaultyCalls::of(series.iter().map(|call| &call.plain));
+        self.recorded.sum_up(series);
     }
 }
 
@@ -456,12 +442,16 @@ impl Pair {
 }
 
 impl FaultyCalls {
-    fn count(&mut self, fault: Option<&FaultyCall>) {
-        let Some(fault) = fault else { return };
-        self.raw += 1;
-        self.strict += u64::from(fault.strict);
-        self.own_words += u64::from(fault.own_words);
-        self.cost += fault.cost;
+    /// The faults among the calls of a side.
+    fn of<'s>(calls: impl Iterator<Item = &'s SideCall>) -> Self {
+        let mut all = Self::default();
+        for fault in calls.filter_map(|call| call.fault.as_ref()) {
+            all.raw += 1;
+            all.strict += u64::from(fault.strict);
+            all.own_words += u64::from(fault.own_words);
+            all.cost += fault.cost;
+        }
+        all
     }
 
     fn add(&mut self, other: &Self) {
@@ -504,6 +494,7 @@ fn epoch(call: u64, notice: &Notice) -> Option<Epoch> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::faults::FaultyCall;
 
     fn file(calls: u64, ours: f64, plain: f64) -> FileReport {
         let bill = ReplayBill { ours, plain, ratio: ratio(ours, plain) };
@@ -552,6 +543,7 @@ mod tests {
         let started =
             Notice::EpochStarted { epoch: 1, reason: "r".into(), collapsed: 2, freed_tokens: 9 };
         report.add(MeasuredSides { ours: side(None), ..call }, Contents::default(), &[started]);
+        report.sum_up();
         assert!((report.bill.ours - 65.0).abs() < 1e-9 && (report.bill.plain - 60.0).abs() < 1e-9);
         assert_eq!(report.faults, FaultyCalls { raw: 1, strict: 1, own_words: 1, cost: 5.0 });
         assert_eq!((report.compactions, report.plain_compactions), (2, 2));

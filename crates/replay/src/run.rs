@@ -32,7 +32,7 @@ pub fn replay_recorded(
     let mut report = replay(transcript, &replaying, hidden)?;
     let prices = if follows.prices { recorded.prices } else { prices };
     report.recorded = recorded.report(&mut report.series, &replaying, prices);
-    report.set_price();
+    report.sum_up();
     report.oracle = oracle.then(|| foreseen(transcript, &replaying, hidden)).transpose()?;
     Ok(report)
 }
@@ -78,6 +78,7 @@ pub fn replay(
     for (call, answer) in report.series.iter_mut().zip(answers(&transcript.messages)) {
         call.answer = name_of(&transcript.messages[answer], transcript.format);
     }
+    report.sum_up();
     Ok(report)
 }
 
@@ -101,6 +102,7 @@ pub fn foreseen(
         report.add(measured, contents, &played.notices);
         Ok(())
     })?);
+    report.sum_up();
     Ok(Foreseen::of(&report))
 }
 

@@ -1,7 +1,7 @@
 //! Sessions that begin with a copy of another: programs write the history into the new file when a
 //! session is forked, Codex also when it is resumed. Such requests count once. Pure.
 
-use super::FileReport;
+use super::{CallReport, FileReport};
 use crate::transcript::Counts;
 
 /// Behind the ID of each call of an answer; then comes the number of its text.
@@ -44,34 +44,12 @@ fn calls(answer: &str) -> u64 {
 impl FileReport {
     /// Takes the first calls out of the sums and the series: they count in another transcript.
     fn drop_first(&mut self, count: usize) {
-        let series = self.series.split_off(count);
-        let copied = std::mem::replace(&mut self.series, Vec::with_capacity(series.len()));
+        let copied: Vec<CallReport> = self.series.drain(..count).collect();
         let calls = copied.iter().filter_map(|call| call.answer.as_ref()).map(|ids| calls(ids));
         let copied = Counts { requests: copied.len() as u64, calls: calls.sum() };
-        self.recorded.clear();
-        let kept = Self {
-            name: std::mem::take(&mut self.name),
-            notes: std::mem::take(&mut self.notes),
-            format: std::mem::take(&mut self.format),
-            session: self.session.take(),
-            forked_from: self.forked_from.take(),
-            held: self.held.without(copied),
-            read: self.read.without(copied),
-            left: self.left,
-            interrupted: self.interrupted,
-            unread_lines: self.unread_lines,
-            tool_calls: self.tool_calls,
-            oracle: self.oracle,
-            recorded: std::mem::take(&mut self.recorded),
-            epochs: std::mem::take(&mut self.epochs),
-            copied: copied.requests,
-            ..Self::default()
-        };
-        *self = kept;
+        (self.held, self.read) = (self.held.without(copied), self.read.without(copied));
+        self.copied = copied.requests;
         self.epochs.retain(|epoch| epoch.call >= copied.requests);
-        for call in series {
-            self.add_call(call);
-        }
-        self.set_price();
+        self.sum_up();
     }
 }

@@ -1,6 +1,10 @@
 //! What a transcript records of its requests: the provider's counts beside our estimate. Plain data.
 
+use std::ops::Add;
+
 use serde::{Deserialize, Serialize};
+
+use super::CallReport;
 
 /// What the provider counted for a request and its answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -53,21 +57,23 @@ pub struct RecordedReport {
 }
 
 impl RecordedReport {
-    /// Adds what was counted for a request, and our estimate of it.
-    pub fn add(&mut self, counted: &Counted, plain_tokens: f64) {
-        self.requests += 1;
-        self.tokens += counted.tokens;
-        self.output += counted.output;
-        self.hidden_tokens += counted.hidden;
-        self.cost += counted.cost;
-        self.plain_tokens += plain_tokens;
-    }
-
-    /// Forgets what was counted.
-    pub(super) fn clear(&mut self) {
-        (self.requests, self.hidden_tokens) = (0, 0);
-        for sum in [&mut self.tokens, &mut self.output, &mut self.cost, &mut self.plain_tokens] {
-            *sum = 0.0;
+    /// Sums up what was counted for the calls of a transcript, beside our estimate of them.
+    pub(super) fn sum_up(&mut self, series: &[CallReport]) {
+        let counted = || series.iter().filter_map(|call| Some((call.recorded?, &call.plain)));
+        let sum = |of: fn(&Counted) -> f64| counted().map(|(one, _)| of(&one)).fold(0.0, f64::add);
+        self.requests = counted().count() as u64;
+        self.tokens = sum(|one| one.tokens);
+        self.output = sum(|one| one.output);
+        self.cost = sum(|one| one.cost);
+        self.hidden_tokens = counted().map(|(one, _)| one.hidden).sum();
+        let plain = counted().map(|(_, plain)| plain.tokens * self.scale);
+        self.plain_tokens = plain.fold(0.0, f64::add);
+        let (mut all, mut usd) = (0.0, Some(0.0));
+        for call in series {
+            let cost = call.recorded.map_or(call.plain.cost, |counted| counted.cost);
+            all += cost;
+            usd = usd.zip(call.usd_per_million).map(|(usd, price)| usd + cost * price);
         }
+        self.usd_per_million = usd.filter(|_| all > 0.0).map(|usd| usd / all);
     }
 }
