@@ -17,7 +17,7 @@ pub(super) enum Record {
         draft: Draft,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         proposed: bool,
-        /// The project that it was noted in; `None`: no project, or an earlier version noted it.
+        /// The project that it was noted in, if it is for one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         of: Option<Identity>,
     },

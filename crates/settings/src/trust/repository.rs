@@ -48,12 +48,10 @@ impl Identity {
     /// be cloned anew.
     pub(super) fn is_still(&self, project: &Path) -> bool {
         let now = Self::of(project);
-        let is_same_folder = self.is_same_folder(&now);
-        let is_same = match (&self.origin, &now.origin) {
-            (Some(was), Some(is)) => was == is,
-            // Those of folders within a repository have its origin.
-            (Some(was), None) => is_same_folder && origin_of(project).as_ref() == Some(was),
-            (None, _) => is_same_folder,
+        let is_same = if self.origin.is_some() {
+            now.origin == self.origin
+        } else {
+            self.is_same_folder(&now)
         };
         is_same && now.owner == self.owner
     }
@@ -76,7 +74,7 @@ impl Identity {
     }
 
     fn is_same_folder(&self, now: &Self) -> bool {
-        // Answers of older versions have no time.
+        // Not every filesystem knows the time.
         let is_same_age = self.born.zip(now.born).is_none_or(|(was, is)| was == is);
         now.inode == self.inode && is_same_age
     }
