@@ -172,7 +172,7 @@ impl Examination<'_> {
         if let Error::Closed { what } = error {
             return Err(Error::Closed { what });
         }
-        self.report.add(Finding::from_error(kind, object, tx_id, error));
+        self.found(Finding::from_error(kind, object, tx_id, error));
         Ok(())
     }
 
@@ -183,7 +183,15 @@ impl Examination<'_> {
         tx_id: Option<TxId>,
         problem: String,
     ) {
-        self.report.add(Finding { kind, object: object.cloned(), tx_id, problem });
+        self.found(Finding { kind, object: object.cloned(), tx_id, problem });
+    }
+
+    /// What an object lacks because it is being dropped is no damage.
+    fn found(&mut self, finding: Finding) {
+        let object = finding.object.as_ref();
+        if !object.is_some_and(|id| self.upkeep.is_being_dropped(id).unwrap_or(false)) {
+            self.report.add(finding);
+        }
     }
 
     /// Runs the backend's own checks.

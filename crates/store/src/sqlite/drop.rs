@@ -22,6 +22,15 @@ impl SqliteBackend {
         self.write(|connection| Ok(connection.run(sql, given)? > 0))
     }
 
+    /// Whether an object has gone, or goes: then nobody adds to it, and the first of its items went
+    /// before all others.
+    pub fn is_being_dropped(&self, id: &ObjectId) -> Result<bool> {
+        let sql = "SELECT NOT EXISTS (SELECT 1 FROM object AS o WHERE o.id = ?1 AND (NOT o.forgotten
+                   OR EXISTS (SELECT 1 FROM item WHERE object = o.object AND position = 0)
+                   OR NOT EXISTS (SELECT 1 FROM version WHERE object = o.object AND item_count > 0)))";
+        self.read(|connection| connection.one(sql, [id.as_str()], |row| Ok(row.get(0)?)))
+    }
+
     /// Begins to drop objects.
     pub fn dropping(&self) -> Result<Dropping<'_>> {
         search_index::let_merge(self, false)?;

@@ -200,6 +200,22 @@ fn forgotten_text_is_not_reported_as_damage() {
 }
 
 #[test]
+fn items_that_are_being_dropped_are_no_damage() {
+    const CHAT: &str = "object = (SELECT object FROM object WHERE id = 'chat:s')";
+    let marked = format!("UPDATE object SET forgotten = 1 WHERE {CHAT};");
+    for end in [1, 5, 999] {
+        let dropped = format!("DELETE FROM item WHERE {CHAT} AND position < {end};");
+        assert_eq!(after(&format!("{marked}{dropped}")).findings, [], "up to {end}");
+        assert!(after(&dropped).is_damaged(), "up to {end}");
+    }
+    let lost = format!("{marked} DELETE FROM item WHERE {CHAT} AND position = 3");
+    named(&lost, FindingKind::Items, Some("chat:s"));
+    let wrong = "UPDATE object SET forgotten = 1 WHERE id = 'call_3';
+                 UPDATE version SET fields = '{}' WHERE object = (SELECT object FROM object WHERE id = 'call_3')";
+    named(wrong, FindingKind::Version, Some("call_3"));
+}
+
+#[test]
 fn a_flipped_byte_in_the_file_is_named_wherever_it_matters() {
     let (folder, path) = filled();
     let bytes = fs::read(&path).unwrap();
