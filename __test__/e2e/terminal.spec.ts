@@ -55,7 +55,7 @@ test.skipIf(missing("tmux"))("a long answer of /context opens a panel that scrol
   await pi.command("/context");
   const overview = await width(
     80,
-    /^ window {4}[\d.]+k tokens in the last request, of 200k that the model takes; plain\s+Pi/m,
+    /^ window {4}[\d.]+k tokens in the last request, of 200k that the model takes;\s+plain\s+Pi/m,
   );
   expect(overview).toMatch(/^─+\n Palimpsest · \/context\n window /m);
   expect(overview).toMatch(/^ {11}\S.* \(\d+ %\)/m);
