@@ -38,7 +38,7 @@ mod write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction};
 
 pub use self::drop::Dropping;
 use self::failure::Step;
@@ -200,7 +200,18 @@ impl SqliteBackend {
         read.map_err(|failure| self.explained(failure.at(&self.path)))
     }
 
-    /// Writes, and tries again while the file is busy.
+    /// Writes in one transaction, and tries again while the file is busy.
+    fn change<T>(&self, mut step: impl FnMut(&Transaction<'_>) -> Step<T>) -> Result<T> {
+        self.write(|connection| {
+            let transaction = schema::begin(connection)?;
+            let done = step(&transaction)?;
+            transaction.commit()?;
+            Ok(done)
+        })
+    }
+
+    /// Writes by a step that begins by itself ([`schema::begin`]), and tries again while the file is
+    /// busy.
     fn write<T>(&self, mut step: impl FnMut(&mut Connection) -> Step<T>) -> Result<T> {
         self.write_once(|connection| failure::while_busy(|| step(connection)))
     }
@@ -215,8 +226,7 @@ impl SqliteBackend {
         if let Some(place) = &self.place {
             place.check(&self.store_id, &self.path)?;
         }
-        let known = failure::while_busy(|| schema::refuse_newer(connection, &self.path));
-        let written = known.and_then(|()| step(connection)).map_err(|failure| {
+        let written = step(connection).map_err(|failure| {
             self.explained(failure.with_cause(connection, &self.path).at(&self.path))
         })?;
         if let Some(place) = &self.place {

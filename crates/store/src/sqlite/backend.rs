@@ -327,7 +327,7 @@ impl SqliteBackend {
 
     /// Records that a person had a folder indexed, unless a recorded folder contains it.
     pub fn add_folder(&self, folder: &IndexedFolder) -> Result<()> {
-        self.write(|connection| notes::add_folder(connection, folder))
+        self.change(|transaction| notes::add_folder(transaction, folder))
     }
 
     /// The recorded folders, by filesystem and path.
@@ -366,7 +366,7 @@ impl SqliteBackend {
 
     /// Notes something beside what is stored; `None` removes it.
     pub fn set_note(&self, name: &str, value: Option<&str>) -> Result<()> {
-        self.write(|connection| notes::set_note(connection, name, value))
+        self.change(|transaction| notes::set_note(transaction, name, value))
     }
 
     /// What was made of an object and kept beside it, until something of the object is replaced.

@@ -7,15 +7,15 @@
 
 use std::time::Duration;
 
-use rusqlite::{Connection, TransactionBehavior, named_params};
+use rusqlite::{Connection, named_params};
 
 use super::SqliteBackend;
 use super::failure::{Failure, Step};
-use super::notes;
 use super::pack::Packs;
 use super::read::{self, VERSIONS};
 use super::rows::{self, ItemRow, VERSION_COLUMNS};
 use super::statements::Statements;
+use super::{notes, schema};
 use crate::{SearchedOutputs, Version};
 use base::clock::instant;
 use base::error::Result;
@@ -157,7 +157,7 @@ fn prepare<E: Entry>(connection: &Connection, store_id: &str) -> Step<Option<Bat
 /// Adds a batch; `false` if another process has already done so, or has meanwhile removed text that
 /// the batch may hold.
 fn apply<E: Entry>(connection: &mut Connection, batch: &Batch<E>) -> Step<bool> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let transaction = schema::begin(connection)?;
     let is_valid = notes::basis(&transaction)? == batch.basis;
     if watermark::<E>(&transaction)? != batch.before || !is_valid {
         transaction.rollback()?;

@@ -19,7 +19,7 @@ impl SqliteBackend {
         let sql = "UPDATE object SET forgotten = 1 WHERE id = ?1 AND NOT EXISTS (SELECT 1
                    FROM version AS v WHERE v.object = object.object AND v.tx_id > ?2)";
         let given = (id.as_str(), latest.0);
-        self.write(|connection| Ok(connection.run(sql, given)? > 0))
+        self.change(|transaction| Ok(transaction.run(sql, given)? > 0))
     }
 
     /// Whether an object has gone, or goes: then nobody adds to it, and the first of its items went

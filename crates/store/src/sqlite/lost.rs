@@ -1,12 +1,12 @@
 //! Finds acknowledged transactions that the file no longer holds, by the acknowledged mark, and
 //! records them in `meta`; later transactions skip their numbers. Must not repair anything.
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
 use super::failure::Step;
 use super::mark::Mark;
 use super::rows::json;
-use super::schema::Migrated;
+use super::schema::{self, Migrated};
 use super::statements::Statements;
 use super::{notes, write};
 use crate::Lost;
@@ -24,7 +24,7 @@ pub(super) fn note(writer: &mut Connection, store: &Migrated, mark: &Mark) -> St
         mark.raise(&store.store_id, newest(writer)?);
         return Ok(None);
     }
-    let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let transaction = schema::begin(writer)?;
     // Check again, now that no other process can record it.
     let Some(lost) = missing(&transaction, &store.store_id, mark)? else { return Ok(None) };
     let time = write::newest(&transaction)?.map_or(Timestamp(0), |(_, time)| time);
@@ -68,7 +68,7 @@ fn note_replaced(writer: &mut Connection, store_id: &str, mark: &Mark) -> Step<O
         to: replaced.tx_id,
         noticed: system_time(),
     };
-    let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let transaction = schema::begin(writer)?;
     record(&transaction, &lost)?;
     transaction.commit()?;
     mark.clear();

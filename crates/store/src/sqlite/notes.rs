@@ -1,7 +1,7 @@
 //! What lies beside the stored data, in `meta`: named texts, what commands removed, and the folders
 //! that a person asked to index. Must not know what they mean.
 
-use rusqlite::{Connection, TransactionBehavior, named_params};
+use rusqlite::{Connection, Transaction, named_params};
 
 use super::failure::Step;
 use super::rows::json;
@@ -62,15 +62,13 @@ pub(super) fn basis(connection: &Connection) -> Step<(i64, SearchedOutputs)> {
     Ok((last_replaced(connection)?, searched_outputs(connection)?))
 }
 
-/// Records a folder in its own transaction, unless a recorded folder contains it.
-pub(super) fn add_folder(connection: &mut Connection, folder: &IndexedFolder) -> Step<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    if folders(&transaction)?.iter().any(|known| known.holds(&folder.filesystem_id, &folder.path)) {
-        return Ok(transaction.rollback()?);
+/// Records a folder, unless a recorded folder contains it.
+pub(super) fn add_folder(transaction: &Transaction<'_>, folder: &IndexedFolder) -> Step<()> {
+    if folders(transaction)?.iter().any(|known| known.holds(&folder.filesystem_id, &folder.path)) {
+        return Ok(());
     }
     let value = write::json(folder)?;
-    set(&transaction, &format!("folder:{value}"), &value)?;
-    Ok(transaction.commit()?)
+    set(transaction, &format!("folder:{value}"), &value)
 }
 
 /// All folders, by filesystem and path.

@@ -244,7 +244,7 @@ fn check_snapshot(connection: &Transaction<'_>, path: &Path) -> Step<()> {
         }
     };
     if application_id == APPLICATION_ID && found > 0 {
-        return refuse_newer(connection, path);
+        return refuse_newer(connection);
     }
     if application_id == 0 && found == 0 && is_empty()? {
         return Ok(());
@@ -253,11 +253,21 @@ fn check_snapshot(connection: &Transaction<'_>, path: &Path) -> Step<()> {
     Err(Error::StoreUnavailable { path: path.to_owned(), problem, source: None }.into())
 }
 
-/// Refuses a file that a newer program has brought up to date, maybe since it was opened here.
-pub(super) fn refuse_newer(connection: &Connection, path: &Path) -> Step<()> {
+/// Begins a transaction that writes: until it ends nobody else changes the file, nor its schema.
+///
+/// # Errors
+/// `NEWER_SCHEMA` if a newer program has brought the file up to date since it was opened here.
+pub(super) fn begin(connection: &mut Connection) -> Step<Transaction<'_>> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    refuse_newer(&transaction)?;
+    Ok(transaction)
+}
+
+fn refuse_newer(connection: &Connection) -> Step<()> {
     let (found, known) = (pragma(connection, "user_version")?, known());
     if found > known {
-        return Err(Error::NewerSchema { path: path.to_owned(), found, known }.into());
+        let path = connection.path().unwrap_or_default().into();
+        return Err(Error::NewerSchema { path, found, known }.into());
     }
     Ok(())
 }

@@ -151,7 +151,8 @@ impl SqliteBackend {
     /// Puts the outputs of all tool calls into the index, or takes them out, in turns with other
     /// writers, and so from now on. Broken off, doing it again completes it.
     pub fn search_outputs(&self, searched: bool) -> Result<()> {
-        let note = |which| self.write(|connection| notes::set_searched_outputs(connection, which));
+        let note =
+            |which| self.change(|transaction| notes::set_searched_outputs(transaction, which));
         note(if searched { SearchedOutputs::Some } else { SearchedOutputs::None })?;
         let_merge(self, false)?;
         let mut after = 0;
@@ -178,7 +179,7 @@ const MERGES: [(&str, i64); 2] = [("automerge", 4), ("deletemerge", 10)];
 /// Lets the index merge by itself, as it does at first, or not. While much is removed or merged, it
 /// may merge for half a second at whatever a session writes, so [`merge`] does all of it, in turns.
 pub(super) fn let_merge(store: &SqliteBackend, lets: bool) -> Result<()> {
-    let set = |connection: &mut Connection| {
+    store.change(|connection| {
         for (option, usual) in MERGES {
             let value = if lets { usual } else { 0 };
             let sql = "SELECT v FROM search_index_config WHERE k = ?1";
@@ -189,8 +190,7 @@ pub(super) fn let_merge(store: &SqliteBackend, lets: bool) -> Result<()> {
             }
         }
         Ok(())
-    };
-    store.write(set)
+    })
 }
 
 /// Merges the whole index into one segment, which drops the terms of removed rows. Where most were

@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::Transaction;
 
 use super::SqliteBackend;
 use super::collect::{LOG_REST, log_bytes, move_log};
@@ -61,26 +61,22 @@ impl SqliteBackend {
     ) -> Result<()> {
         let mut next = 0;
         while next < end {
-            next = self.turn(|connection, turn| {
-                let transaction =
-                    connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-                // Waiting for others is no work.
-                *turn = Turn(instant());
-                let reached = act(&transaction, next, turn)?;
-                transaction.commit()?;
-                Ok(reached)
-            })?;
+            next = self.turn(|transaction, turn| act(transaction, next, turn))?;
         }
         Ok(())
     }
 
-    /// Lets a step write, then rests for as long as it held the others up.
+    /// Lets a step write in one transaction, then rests for as long as it held the others up.
     pub(super) fn turn<T>(
         &self,
-        mut step: impl FnMut(&mut Connection, &mut Turn) -> Step<T>,
+        mut step: impl FnMut(&Transaction<'_>, &Turn) -> Step<T>,
     ) -> Result<T> {
         let mut turn = Turn(instant());
-        let done = self.write(|connection| step(connection, &mut turn))?;
+        let done = self.change(|transaction| {
+            // Waiting for others is no work.
+            turn = Turn(instant());
+            step(transaction, &turn)
+        })?;
         thread::sleep(turn.0.elapsed().min(LONGEST_REST));
         self.wait_for_log()?;
         Ok(done)

@@ -4,13 +4,14 @@
 use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, Transaction, TransactionBehavior, named_params};
+use rusqlite::{Connection, Transaction, named_params};
 use serde::Serialize;
 
 use super::failure::{Failure, Step};
 use super::pack::{PACKED_BELOW_BYTES, Packer};
 use super::read;
 use super::rows::{self, Stored, hash_value};
+use super::schema;
 use super::statements::Statements;
 use crate::rules::{self, Latest};
 use crate::{Op, Outcome, Put, Receipt, Splice};
@@ -32,7 +33,7 @@ pub(super) fn commit_all(
         rules::check_shape(ops)?;
         texts.push(Texts::prepare(connection, ops)?);
     }
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let transaction = schema::begin(connection)?;
     let packer = Packer::new(&transaction);
     let mut receipts = Vec::with_capacity(transactions.len());
     for (ops, texts) in transactions.iter().zip(texts) {

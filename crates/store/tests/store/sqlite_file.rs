@@ -10,7 +10,7 @@ use std::time::Duration;
 use base::object::{AsOf, Envelope, ObjectId, ObjectType, Payload};
 use base::{Error, Result};
 use rusqlite::Connection;
-use store::{Expected, JournalMode, SqliteBackend, Store};
+use store::{Expected, IndexedFolder, JournalMode, SqliteBackend, Store};
 use tempfile::TempDir;
 
 use testing::child::only;
@@ -230,6 +230,26 @@ fn a_newer_schema_is_refused_with_both_numbers() {
             other => panic!("{other}"),
         }
     }
+}
+
+#[test]
+fn a_write_that_waited_for_an_update_is_refused() {
+    let (_folder, path) = place();
+    let store = open(&path).unwrap();
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE; PRAGMA user_version = 7").unwrap();
+    let folder = IndexedFolder { filesystem_id: "fs".into(), path: "/vault".into() };
+    std::thread::scope(|scope| {
+        let writes =
+            [scope.spawn(|| write(&store, "a", "text")), scope.spawn(|| store.add_folder(&folder))];
+        // Long enough that both wait: sooner, they are refused all the same.
+        std::thread::sleep(Duration::from_millis(600));
+        other.execute_batch("COMMIT").unwrap();
+        for written in writes {
+            assert_eq!(written.join().unwrap().unwrap_err().code(), "NEWER_SCHEMA");
+        }
+    });
+    assert_eq!(store.get(&ObjectId::new("a"), AsOf::Latest).unwrap(), None);
 }
 
 #[test]
