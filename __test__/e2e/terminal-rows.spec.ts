@@ -28,12 +28,12 @@ test.skipIf(missing("tmux"))("our calls and notes take one line each, also when 
         call("activate", { name: "t2", pattern: "word 40" }),
         call("activate", { name: "t3" }),
         call("pin", { name: "a.txt" }),
-        call("unpin", { name: "f1" }),
-        call("deactivate", { name: "t2" }),
         call("activate", { name: "f1", pattern: "nothing" }),
         call("activate", { name: odd }),
       ],
     },
+    // Pi runs the calls of a message beside each other.
+    { calls: [call("unpin", { name: "f1" }), call("deactivate", { name: "t2" })] },
     { calls: [call("edit", { path: "a.txt", edits: [{ oldText: "line 12x\nline 13", newText: "no" }] })] },
     { text: "Done." },
   ];

@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_says_nothing_of_a_cache_counts_the_previous_request() {
+    fn a_record_without_a_cache_counts_the_previous_request() {
         for prices in ["anthropic", "openai"] {
             assert_eq!(cached(prices, "{}"), (900, 1_000), "{prices}: both grew");
             assert_eq!(cached(prices, r#"{"cold":true}"#), (0, 0), "{prices}");
