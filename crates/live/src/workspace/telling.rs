@@ -131,18 +131,15 @@ impl<'a> Message<'a> {
     /// The files that do not stand, that the model was told are deleted, and that are on disk again.
     fn returned(&self) -> Vec<Due> {
         let state = self.journal.state();
-        let told = state
-            .files()
-            .all_seen()
-            .iter()
-            .filter(|file| state.files().times_told(file) > 0 && !state.stands(file));
-        let returned = told.filter_map(|file| {
-            let (told, now) = (state.files().seen(file)?, state.version(file)?);
+        let files = state.files();
+        let returned = files.all_seen().iter().filter_map(|file| {
+            let (told, now) = (files.seen(file)?, state.version(file)?);
             let is_back = told != now
                 && self.journal.is_deleted(file, told)
                 && !self.journal.is_deleted(file, now);
+            let is_untold = is_back && !state.stands(file) && files.orphaned(file).is_none();
             let path = state.announced_path(file).map(str::to_owned);
-            is_back.then(|| (file.clone(), Announced { version: told.clone(), path }))
+            is_untold.then(|| (file.clone(), Announced { version: told.clone(), path }))
         });
         returned.collect()
     }
