@@ -20,7 +20,7 @@ use super::checks::page_of;
 use super::finding::{FindingCode, MemoryFinding};
 use super::page::Page;
 use super::scope::Scope;
-use super::sidecar::{BadLine, FolderLock, MemoryFolder, finding_of};
+use super::sidecar::{BadLine, FolderLock, MemoryFolder, finding_of, lines};
 use base::error::{Error, Result};
 use base::object::{Hash, Timestamp};
 
@@ -379,6 +379,12 @@ pub fn withdraw(folder: &MemoryFolder, id: OperationId) -> Result<()> {
     found.ok_or(Error::NoOperation { id: folder.name_of(id) })?;
     let reason = "a person took it back".to_owned();
     append(folder, &lock, &[Record::Refuse { id, code: "withdrawn".to_owned(), reason }.line()])
+}
+
+/// The lines of a journal that count.
+pub(crate) fn own_lines(bytes: &[u8]) -> Vec<String> {
+    let found = lines::read::<Record>(bytes).entries;
+    found.into_iter().map(|(_, line)| line).collect()
 }
 
 /// Records that a flush begins to write a file.

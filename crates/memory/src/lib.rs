@@ -44,6 +44,7 @@ mod kind;
 mod missing;
 mod note;
 mod pins;
+mod takeover;
 mod watching;
 mod writes;
 
@@ -203,7 +204,7 @@ impl Memory {
         if self.folders.is_denied(Scope::Project) {
             return not_trusted(&self.folders, asked);
         }
-        brought_journal(&self.folders)
+        takeover::take_over(&self.folders, self.keeper.access.as_ref())
     }
 
     /// Where memory lives.
@@ -243,14 +244,6 @@ impl Memory {
         self.watcher.meet(&files, settings.trace_enabled);
         Look { files, settings, warnings, wrong_settings, stale }
     }
-}
-
-/// The warning about a journal in a project's memory folder: it counts in the user's own folder alone.
-fn brought_journal(folders: &Folders) -> Option<Warning> {
-    let journal = folders.folder(Scope::Project)?.join(journal::JOURNAL_FILE);
-    looks::symlink_metadata(&journal).ok()?;
-    let problem = "is not read: a journal counts in your own folder alone, and a project could bring this one";
-    Some(Warning::new("NOT_READ", &journal, problem))
 }
 
 /// The warning about a project whose memory does not count.

@@ -30,7 +30,7 @@ pub(crate) const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// Files that only the program reads and writes. A project's are in the user's own folder, and
 /// files in the project under such a name are not read.
-const OWN_FILES: [&str; 4] =
+pub(crate) const OWN_FILES: [&str; 4] =
     ["page-facts.local.jsonl", "page-table.jsonl", "traces.jsonl", "writeback-journal.jsonl"];
 
 /// Private files in a project's folder.
@@ -197,6 +197,15 @@ impl MemoryFolder {
             Err(error) if !makes && source::is_absence(&error) => Ok(None),
             Err(source) => Err(failed(act, self.path.clone(), source)),
         }
+    }
+
+    /// The text of a file of the folder; `None` where there is none.
+    ///
+    /// # Errors
+    /// `OUTSIDE_PROJECT`; `FILE` if it cannot be read, or is not UTF-8.
+    pub(crate) fn text(&self, name: &str) -> Result<Option<String>> {
+        let text = self.bytes(name)?.map(String::from_utf8).transpose();
+        text.map_err(|_| failed("read", self.path_of(name), ErrorKind::InvalidData.into()))
     }
 
     /// Reads a JSON Lines sidecar, and reports the lines that do not count. A missing or unreadable

@@ -100,14 +100,15 @@ fn worktrees_around_a_bare_repository_share_private_memory() {
         );
     }
     let memory = |name: &str| memory_in(&around.join(name), &repository.agent());
-    for (name, entry) in [("one", "My port: 4711"), ("two", "My box: b7")] {
-        let mut writing = memory(name);
-        let staging = writing.prepare_remember(Scope::Local, entry, None).unwrap();
-        staging.run(some_day()).unwrap();
-        let mut done = writing.prepare_flush().run();
-        writing.settled(&mut done);
-        writing.ended();
-    }
+    // An earlier version kept it in the worktree.
+    fs::write(around.join("one/.pi/memory/MEMORY.local.md"), "- My port: 4711\n").unwrap();
+    assert!(section(&mut memory("one")).contains("4711"));
+    let mut writing = memory("two");
+    let staging = writing.prepare_remember(Scope::Local, "My box: b7", None).unwrap();
+    staging.run(some_day()).unwrap();
+    let mut done = writing.prepare_flush().run();
+    writing.settled(&mut done);
+    writing.ended();
     run(&around.join(".bare"), &["worktree", "remove", "--force", "../one"]);
     let text = section(&mut memory("two"));
     assert!(text.contains("4711") && text.contains("b7"), "{text}");

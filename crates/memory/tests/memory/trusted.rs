@@ -193,15 +193,37 @@ fn a_committed_memory_local_md_sees_only_the_project() {
 }
 
 #[test]
-fn a_journal_that_a_project_has_is_named_and_not_read() {
+fn an_old_journal_is_adopted_only_if_it_is_the_users_own() {
     let line = r#"{"op":"stage","id":"w1","at":"2026-01-01T00:00:00Z","file":"MEMORY.md","text":"B: waits","by":"person"}"#;
-    let repository = Repository::new();
-    repository.write(MEMORY, "- A: a\n");
-    repository.write(".pi/memory/writeback-journal.jsonl", format!("{line}\n"));
-    answer(&repository, true);
-    let mut memory = asking(&repository);
-    assert_eq!(memory.waiting(), []);
-    assert_eq!(codes(&memory.look()), ["NOT_READ"]);
+    let evil = r#"{"op":"stage","id":"w2","at":"2026-01-01T00:00:00Z","file":"../x.md","text":"C: no","by":"person"}"#;
+    for (is_known, is_in_git) in [(true, false), (false, false), (true, true)] {
+        let repository = Repository::new();
+        repository.write(MEMORY, "- A: a\n");
+        let (store, files) = (Store::open(":memory:").unwrap(), Namespace::here("fs"));
+        let open = || stored(asking(&repository), &store, &files);
+        answer(&repository, true);
+        if is_known {
+            open().look();
+        }
+        let journal = repository.root().join(".pi/memory/writeback-journal.jsonl");
+        fs::write(&journal, format!("{line}\n{evil}\n")).unwrap();
+        fs::write(journal.with_file_name(".lock"), "").unwrap();
+        if is_in_git {
+            repository.commit();
+        }
+        let mut memory = open();
+        let waiting = memory.waiting();
+        if is_known && !is_in_git {
+            assert_eq!(waiting[0].operations.len(), 1);
+            assert_eq!(memory.prepare_flush().run()[0].report.committed.len(), 1);
+            assert!(!journal.exists() && !journal.with_file_name(".lock").exists());
+        } else {
+            assert_eq!(waiting, []);
+            assert_eq!(codes(&memory.look()), ["NOT_READ"]);
+            assert!(journal.exists());
+        }
+        assert!(!repository.root().join(".pi/x.md").exists());
+    }
 }
 
 #[test]
