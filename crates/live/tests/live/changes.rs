@@ -101,6 +101,15 @@ fn a_file_that_is_back_is_told_whoever_found_it() {
         host.live.reconcile(&|_| {}).unwrap();
     });
     assert_eq!(found_on_resuming, found_by_the_call);
+    let gone_for_long = told_of_a_return(|host| {
+        std::fs::remove_file(host.path("a.rs")).unwrap();
+        for _ in 0..12 {
+            host.tool("bash", &json!({ "command": "true" }), "");
+            host.send();
+        }
+        host.write_file("a.rs", "fn six() {}\n");
+    });
+    assert_eq!(gone_for_long, found_by_the_call);
 }
 
 /// The model changes a line of the file, or somebody else does and it reads the file.
