@@ -26,11 +26,14 @@ for (const folder of [criterion, results]) {
 }
 mkdirSync(results, { recursive: true });
 
-// The benches' build makes the addon's library too, in their profile: vitest measures that one, not the debug build.
-const build = await run("cargo", ["bench", "--benches", "--no-run", "--message-format=json-render-diagnostics"]);
+// The addon in the profile of the benches: vitest measures that one, not the debug build.
+const build = await run("cargo", [
+  ...["build", "--profile", "bench", "--package", "palimpsest", "--lib"],
+  "--message-format=json-render-diagnostics",
+]);
 const library = libraryOf(build.stdout);
 if (build.code !== 0 || library === undefined) {
-  console.error("the benches did not build");
+  console.error("the addon did not build");
   process.exit(1);
 }
 const addon = join(results, "palimpsest.node");
