@@ -19,7 +19,8 @@ const words = process.argv.slice(2);
 const cases = [
   { name: "import, versions of one file", size: 5_000, run: importVersions },
   { name: "import, nicknames", size: 20_000, run: importNicknames },
-  { name: "doctor, calls on one file", size: 5_000, run: checkCalls },
+  // From here on the texts are more than the packs that a thread keeps.
+  { name: "doctor, calls on one file", size: 20_000, run: checkCalls },
   { name: "links, tags of one note", size: 20_000, run: listTags },
 ];
 
