@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::{Expected, Op, Put, Splice};
 use base::error::{Error, Result};
 use base::object::{Hash, Nickname, ObjectId, RESERVED_FIELDS, Timestamp, TxId};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The properties of an object's latest version that a put depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -175,6 +175,23 @@ fn check_fields(put: &Put) -> Result<()> {
 pub(super) fn escaped(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()
+}
+
+/// The objects in a JSON value, at any depth, each before those inside it.
+pub(super) fn objects(value: &Value) -> impl Iterator<Item = &Map<String, Value>> {
+    let mut waiting = vec![value];
+    std::iter::from_fn(move || {
+        loop {
+            match waiting.pop()? {
+                Value::Array(elements) => waiting.extend(elements.iter().rev()),
+                Value::Object(members) => {
+                    waiting.extend(members.values().rev());
+                    return Some(members);
+                }
+                _ => {}
+            }
+        }
+    })
 }
 
 /// Whether a value has at most this many levels; a text or a number has none.

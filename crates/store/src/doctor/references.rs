@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
+use crate::rules::objects;
 use crate::{Store, Version};
 use base::error::{Error, Result};
 use base::object::{Hash, ObjectId, Origin, StaticReference};
@@ -12,15 +13,6 @@ use base::object::{Hash, ObjectId, Origin, StaticReference};
 /// Versions that are remembered, so that a file referred to by every message is not read each time.
 /// An object with more versions than this is read each time.
 const REMEMBERED: usize = 1_000_000;
-
-/// A pinned reference.
-enum Pinned {
-    /// An object with `id`, `content_hash` and `origin`.
-    Static(StaticReference),
-    /// An object with `object` and `version`: an ID, and the `content_hash` of one of its versions
-    /// or the SHA-256 of an additional content.
-    ByHash(ObjectId, Hash),
-}
 
 /// What references may name among an object's versions. Hashes are shortened, because a million of
 /// them are kept.
@@ -78,10 +70,7 @@ impl<'a> References<'a> {
 
     /// The references in a version's fields whose version the store lacks.
     pub(super) fn in_fields(&mut self, fields: &Map<String, Value>) -> Result<Vec<String>> {
-        let mut pinned = Vec::new();
-        fields.values().for_each(|value| collect(value, &mut pinned));
-        collect_from(fields, &mut pinned);
-        self.dangling(pinned)
+        self.dangling(fields.values().flat_map(objects).chain([fields]))
     }
 
     /// The same for an item, if it is JSON.
@@ -89,36 +78,41 @@ impl<'a> References<'a> {
         if !text.contains("\"content_hash\"") && !text.contains("\"version\"") {
             return Ok(Vec::new());
         }
-        let mut pinned = Vec::new();
-        if let Ok(value) = serde_json::from_str(text) {
-            collect(&value, &mut pinned);
-        }
-        self.dangling(pinned)
+        self.dangling(objects(&serde_json::from_str(text).unwrap_or_default()))
     }
 
-    fn dangling(&mut self, pinned: Vec<Pinned>) -> Result<Vec<String>> {
+    fn dangling<'v>(
+        &mut self,
+        objects: impl Iterator<Item = &'v Map<String, Value>>,
+    ) -> Result<Vec<String>> {
         let mut problems = Vec::new();
-        for pinned in pinned {
-            self.checked += 1;
-            let problem = match pinned {
-                Pinned::ByHash(id, hash) => {
-                    let held = self.versions(&id)?.is_named(&hash);
-                    (!held).then(|| format!("refers to version `{hash}` of `{id}`"))
+        for members in objects {
+            // An ID, and the `content_hash` of one of its versions or the SHA-256 of an additional
+            // content.
+            let text = |name: &str| members.get(name).and_then(Value::as_str);
+            if let Some((id, version)) = text("object").zip(text("version")) {
+                let hash = Hash::from_stored(version);
+                let is_hash = hash.to_bytes().is_some();
+                if is_hash && !self.versions(&ObjectId::new(id))?.is_named(&hash) {
+                    problems.push(format!("refers to version `{hash}` of `{id}`"));
                 }
-                Pinned::Static(StaticReference { id, content_hash, origin }) => {
-                    let pin = short_of(&content_hash, &origin);
-                    let held = self.versions(&id)?.pinned.contains(&pin);
-                    (!held).then(|| {
-                        format!(
-                            "refers to version `{content_hash}` of `{id}`, from transaction {} of store `{}`",
-                            origin.tx_id, origin.store_id
-                        )
-                    })
+                self.checked += u64::from(is_hash);
+            }
+            if members.contains_key("content_hash") && members.contains_key("origin") {
+                let reference = serde_json::from_value(Value::Object(members.clone()));
+                let Ok(StaticReference { id, content_hash, origin }) = reference else { continue };
+                let pin = short_of(&content_hash, &origin);
+                if !self.versions(&id)?.pinned.contains(&pin) {
+                    problems.push(format!(
+                        "refers to version `{content_hash}` of `{id}`, from transaction {} of store `{}`",
+                        origin.tx_id, origin.store_id
+                    ));
                 }
-            };
-            problems.extend(problem.map(|problem| problem + ", which the store does not hold"));
+                self.checked += 1;
+            }
         }
-        Ok(problems)
+        let lacked = problems.into_iter().map(|it| it + ", which the store does not hold");
+        Ok(lacked.collect())
     }
 
     /// What references may name among the versions of an object, including those from before a
@@ -140,32 +134,5 @@ impl<'a> References<'a> {
             self.known.insert(id.clone(), known);
         }
         Ok(&self.known[id])
-    }
-}
-
-fn collect(value: &Value, found: &mut Vec<Pinned>) {
-    match value {
-        Value::Array(values) => values.iter().for_each(|value| collect(value, found)),
-        Value::Object(map) => {
-            collect_from(map, found);
-            map.values().for_each(|value| collect(value, found));
-        }
-        _ => {}
-    }
-}
-
-/// Reads a JSON object as a reference, if it is one.
-fn collect_from(map: &Map<String, Value>, found: &mut Vec<Pinned>) {
-    if let (Some(Value::String(object)), Some(Value::String(version))) =
-        (map.get("object"), map.get("version"))
-    {
-        let hash = Hash::from_stored(version.as_str());
-        if hash.to_bytes().is_some() {
-            found.push(Pinned::ByHash(ObjectId::new(object.as_str()), hash));
-        }
-    }
-    if map.contains_key("content_hash") && map.contains_key("origin") {
-        let reference = serde_json::from_value(Value::Object(map.clone()));
-        found.extend(reference.ok().map(Pinned::Static));
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::ForgetOptions;
 use super::scan::{each_item, reference, session_of};
+use crate::rules::objects;
 use crate::{SqliteBackend, Store, Version, provided_id};
 use base::error::{Error, Result};
 use base::object::{AsOf, Envelope, ObjectId, ObjectType, TxId};
@@ -121,20 +122,10 @@ pub(crate) fn met(store: &Store, versions: &[Version]) -> Result<BTreeSet<Object
 
 /// Adds the objects to which an event refers.
 pub(crate) fn add_met(event: &str, ids: &mut BTreeSet<ObjectId>) {
-    if let Ok(event) = serde_json::from_str(event) {
-        add_named(&event, ids);
-    }
-}
-
-fn add_named(value: &Value, ids: &mut BTreeSet<ObjectId>) {
-    match value {
-        Value::Array(list) => list.iter().for_each(|element| add_named(element, ids)),
-        Value::Object(members) => {
-            let named = NAMING.iter().filter_map(|name| members.get(*name)?.as_str());
-            ids.extend(named.map(ObjectId::new));
-            members.values().for_each(|member| add_named(member, ids));
-        }
-        _ => {}
+    let event = serde_json::from_str(event).unwrap_or_default();
+    for members in objects(&event) {
+        let named = NAMING.iter().filter_map(|name| members.get(*name)?.as_str());
+        ids.extend(named.map(ObjectId::new));
     }
 }
 
