@@ -322,6 +322,20 @@ impl Store {
     /// Lists versions of all objects written after transaction `after`, in the order of writing:
     /// whole transactions, at least one, until `limit` versions are reached.
     pub fn changes(&self, after: TxId, limit: usize) -> Result<Vec<Version>> {
+    /// The versions of all objects up to a transaction, in the order of writing, in pages of whole
+    /// transactions. An error ends them.
+    pub fn log(&self, until: TxId, versions: usize) -> impl Iterator<Item = Result<Vec<Version>>> {
+        let mut after = Some(TxId(i64::MIN));
+        std::iter::from_fn(move || {
+            let mut page = self.changes(after.take()?, versions);
+            if let Ok(page) = &mut page {
+                page.retain(|version| version.tx_id <= until);
+                after = Some(page.last()?.tx_id);
+            }
+            Some(page)
+        })
+    }
+
         self.backend.changes(after, limit)
     }
 

@@ -12,7 +12,7 @@ use super::format::{
     OriginKey, VersionLine,
 };
 use super::prefix::common_items;
-use super::scope::Selection;
+use super::scope::selected;
 use super::secrets::{Counts, redact_item, redact_version};
 use super::standing::session_of;
 use super::{ExportOptions, Exported, LeftOut, OnProgress, Progress, STANDARD, Stage};
@@ -45,7 +45,7 @@ impl Store {
         options: &ExportOptions,
         progress: OnProgress<'_>,
     ) -> Result<Exported> {
-        let selection = Selection::new(self, &options.scope)?;
+        let (count, pages) = selected(self, &options.scope)?;
         let fail = |source| Error::File { act: "write", path: path.to_owned(), source };
         let mut counted = Counted { inner: output, bytes: 0 };
         let mut exported = if options.compress {
@@ -53,11 +53,11 @@ impl Store {
                 zstd::stream::write::Encoder::new(&mut counted, ZSTD_LEVEL).map_err(fail)?;
             encoder.include_checksum(true).map_err(fail)?;
             let exported =
-                Export::new(self, &mut encoder, path, options).run(selection, progress)?;
+                Export::new(self, &mut encoder, path, options).run(count, pages, progress)?;
             encoder.finish().map_err(fail)?;
             exported
         } else {
-            Export::new(self, &mut counted, path, options).run(selection, progress)?
+            Export::new(self, &mut counted, path, options).run(count, pages, progress)?
         };
         counted.flush().map_err(fail)?;
         exported.written_bytes = counted.bytes;
@@ -156,16 +156,21 @@ impl<'a, W: Write> Export<'a, W> {
         }
     }
 
-    fn run(mut self, mut selection: Selection<'_>, progress: OnProgress<'_>) -> Result<Exported> {
+    /// `of`: number of versions, if known in advance.
+    fn run(
+        mut self,
+        of: Option<u64>,
+        pages: impl Iterator<Item = Result<Vec<Version>>>,
+        progress: OnProgress<'_>,
+    ) -> Result<Exported> {
         self.header()?;
         let mut reported = 0;
-        while let Some(versions) = selection.next()? {
-            for version in versions {
+        for page in pages {
+            for version in page? {
                 self.version(&version)?;
                 if self.report.versions - reported >= REPORT_VERSIONS {
                     reported = self.report.versions;
-                    let stage = Stage::Exporting;
-                    progress(Progress { stage, done: reported, of: selection.count() })?;
+                    progress(Progress { stage: Stage::Exporting, done: reported, of })?;
                 }
             }
         }

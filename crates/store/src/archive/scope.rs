@@ -1,12 +1,14 @@
 //! Selects an archive's versions, in the order in which they were written. Reads the store; must
 //! not write an archive.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
 use super::ArchiveScope;
 use super::standing::chat_of;
+use crate::forget::{each_item, reference};
+use crate::rules::objects;
 use crate::{Store, Version};
 use base::error::{Error, Result};
 use base::object::{AsOf, Hash, ObjectId, ObjectType, TxId};
@@ -14,71 +16,30 @@ use base::object::{AsOf, Hash, ObjectId, ObjectType, TxId};
 /// Versions read at once.
 const VERSIONS_AT_ONCE: usize = 256;
 
-/// Items read at once.
-const ITEMS_AT_ONCE: u64 = 256;
+/// Pages of versions, each of whole transactions.
+type Pages<'a> = Box<dyn Iterator<Item = Result<Vec<Version>>> + 'a>;
 
-/// Selected versions by transaction, in the order to write them.
-pub(super) struct Selection<'a> {
+/// Selects the versions of an archive: their number, if it is known in advance, and pages of them.
+///
+/// # Errors
+/// `NOT_FOUND` for an unknown session or object; `INVALID_ARGUMENT` if a session's ID belongs to
+/// another type.
+pub(super) fn selected<'a>(
     store: &'a Store,
-    source: Source,
-}
-
-enum Source {
-    /// The whole store between two transactions, and the last page read.
-    Everything {
-        after: TxId,
-        end: TxId,
-        read: VecDeque<Version>,
-    },
-    Chosen(BTreeMap<TxId, Vec<Version>>, u64),
-}
-
-impl<'a> Selection<'a> {
-    /// # Errors
-    /// `NOT_FOUND` for an unknown session or object; `INVALID_ARGUMENT` if a session's ID belongs
-    /// to another type.
-    pub(super) fn new(store: &'a Store, scope: &ArchiveScope) -> Result<Self> {
-        let source = match scope {
-            ArchiveScope::Everything => {
-                let (end, _) = store.newest()?;
-                Source::Everything { after: TxId(i64::MIN), end, read: VecDeque::new() }
-            }
-            ArchiveScope::Session(id) => chosen(Sessions::new(store).choose(id)?),
-            ArchiveScope::Object(id) => {
-                store.require(id, AsOf::Latest)?;
-                chosen(store.history(id)?)
-            }
-        };
-        Ok(Self { store, source })
-    }
-
-    /// The next versions: of one transaction, or of several.
-    pub(super) fn next(&mut self) -> Result<Option<Vec<Version>>> {
-        match &mut self.source {
-            Source::Chosen(transactions, _) => {
-                Ok(transactions.pop_first().map(|(_, versions)| versions))
-            }
-            Source::Everything { after, end, read } => {
-                if read.is_empty() {
-                    *read = self.store.changes(*after, VERSIONS_AT_ONCE)?.into();
-                }
-                let versions: Vec<Version> =
-                    read.drain(..).filter(|version| version.tx_id <= *end).collect();
-                if let Some(last) = versions.last() {
-                    *after = last.tx_id;
-                }
-                Ok((!versions.is_empty()).then_some(versions))
-            }
+    scope: &ArchiveScope,
+) -> Result<(Option<u64>, Pages<'a>)> {
+    let versions = match scope {
+        ArchiveScope::Everything => {
+            let (until, _) = store.newest()?;
+            return Ok((None, Box::new(store.log(until, VERSIONS_AT_ONCE))));
         }
-    }
-
-    /// Number of versions, if known in advance.
-    pub(super) fn count(&self) -> Option<u64> {
-        match &self.source {
-            Source::Everything { .. } => None,
-            Source::Chosen(_, count) => Some(*count),
+        ArchiveScope::Session(id) => session_versions(store, id)?,
+        ArchiveScope::Object(id) => {
+            store.require(id, AsOf::Latest)?;
+            store.history(id)?.into_iter().rev().collect()
         }
-    }
+    };
+    Ok((Some(versions.len() as u64), Box::new(std::iter::once(Ok(versions)))))
 }
 
 /// The versions of a session and of the objects that it refers to, see [`ArchiveScope::Session`],
@@ -87,18 +48,8 @@ impl<'a> Selection<'a> {
 /// # Errors
 /// `NOT_FOUND`; `INVALID_ARGUMENT` if the ID is that of another type.
 pub fn session_versions(store: &Store, id: &ObjectId) -> Result<Vec<Version>> {
-    let mut versions = Sessions::new(store).choose(id)?;
-    versions.sort_by_key(|version| version.tx_id);
-    Ok(versions)
-}
-
-fn chosen(versions: Vec<Version>) -> Source {
-    let count = versions.len() as u64;
-    let mut transactions: BTreeMap<TxId, Vec<Version>> = BTreeMap::new();
-    for version in versions {
-        transactions.entry(version.tx_id).or_default().push(version);
-    }
-    Source::Chosen(transactions, count)
+    let (versions, named, pairs, histories) = Default::default();
+    Sessions { store, versions, named, pairs, histories }.choose(id)
 }
 
 /// Collects a session and the objects that it refers to.
@@ -117,17 +68,7 @@ struct Sessions<'a> {
     histories: HashMap<String, Vec<Version>>,
 }
 
-impl<'a> Sessions<'a> {
-    fn new(store: &'a Store) -> Self {
-        Self {
-            store,
-            versions: BTreeMap::new(),
-            named: BTreeMap::new(),
-            pairs: HashSet::new(),
-            histories: HashMap::new(),
-        }
-    }
-
+impl Sessions<'_> {
     fn choose(mut self, id: &ObjectId) -> Result<Vec<Version>> {
         let latest = self.store.require(id, AsOf::Latest)?;
         if latest.envelope.kind != ObjectType::Session {
@@ -155,67 +96,54 @@ impl<'a> Sessions<'a> {
     /// Adds the documents of a session up to a transaction. For a fork, returns the original
     /// session and the transaction of the fork.
     fn session(&mut self, id: &ObjectId, until: TxId) -> Result<Option<(ObjectId, TxId)>> {
-        let history = self.store.history(id)?;
-        let history: Vec<Version> =
-            history.into_iter().filter(|version| version.tx_id <= until).collect();
+        let mut history = self.store.history(id)?;
+        history.retain(|version| version.tx_id <= until);
         let began = history.last().map(|version| version.tx_id);
         let mut documents: BTreeSet<ObjectId> = history.iter().filter_map(chat_of).collect();
-        for version in &history {
-            let prompt = version.fields.get("system_prompt_ref").and_then(Value::as_str);
-            documents.extend(prompt.map(ObjectId::new));
-        }
+        documents.extend(history.iter().filter_map(|it| reference(it, "system_prompt_ref")));
         for document in &documents {
-            for version in self.store.history(document)? {
-                if version.tx_id <= until {
-                    self.add(version);
-                }
+            let mut versions = self.store.history(document)?;
+            versions.retain(|version| version.tx_id <= until);
+            self.items(&versions, until)?;
+            for version in versions {
+                self.add(version);
             }
-            self.items(document, until)?;
         }
+        let parent = self.items(&history, until)?;
         for version in history {
             self.add(version);
         }
-        let parent = self.items(id, until)?;
         Ok(parent.zip(began))
     }
 
     /// Follows a document's items up to a transaction. Returns the session that it was forked from,
     /// if they name one.
-    fn items(&mut self, id: &ObjectId, until: TxId) -> Result<Option<ObjectId>> {
+    fn items(&mut self, versions: &[Version], until: TxId) -> Result<Option<ObjectId>> {
         let mut parent = None;
-        for start in (0..).step_by(usize::try_from(ITEMS_AT_ONCE).unwrap_or(usize::MAX)) {
-            let items = self.store.backend().placed_items(id, start..start + ITEMS_AT_ONCE)?;
-            if items.is_empty() {
-                break;
-            }
-            for placed in items.into_iter().filter(|placed| placed.from <= until) {
-                let Ok(value) = serde_json::from_str::<Value>(&placed.item.text) else { continue };
+        each_item(self.store, versions, |placed| {
+            if placed.from <= until
+                && let Ok(value) = serde_json::from_str::<Value>(&placed.item.text)
+            {
                 let forked = value.get("forked_from").and_then(Value::as_str);
-                parent = forked.map(ObjectId::new).or(parent);
-                self.collect(&value);
+                parent = forked.map(ObjectId::new).or(parent.take());
+                objects(&value).for_each(|members| self.collect(members));
             }
-        }
+            Ok(())
+        })?;
         Ok(parent)
     }
 
     fn add(&mut self, version: Version) {
         let place = (version.tx_id, version.envelope.id.clone());
         if !self.versions.contains_key(&place) {
-            self.collect_from(&version.fields);
+            let inside = version.fields.values().flat_map(objects);
+            inside.chain([&version.fields]).for_each(|members| self.collect(members));
             self.versions.insert(place, version);
         }
     }
 
-    /// Collects what a value may refer to.
-    fn collect(&mut self, value: &Value) {
-        match value {
-            Value::Array(values) => values.iter().for_each(|value| self.collect(value)),
-            Value::Object(fields) => self.collect_from(fields),
-            _ => {}
-        }
-    }
-
-    fn collect_from(&mut self, fields: &Map<String, Value>) {
+    /// Collects what an object may refer to by its own members.
+    fn collect(&mut self, fields: &Map<String, Value>) {
         let strings: Vec<&str> = fields.values().filter_map(Value::as_str).collect();
         for hash in strings.iter().filter(|text| is_hash(text)) {
             let others = strings.iter().filter(|text| text != &hash);
@@ -225,7 +153,6 @@ impl<'a> Sessions<'a> {
             if ["_ref", "_refs", "_from"].iter().any(|end| key.ends_with(end)) {
                 self.name(value);
             }
-            self.collect(value);
         }
     }
 

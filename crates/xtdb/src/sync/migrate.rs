@@ -39,11 +39,8 @@ pub fn migrate(from: &Store, to: &Store, progress: OnProgress<'_>) -> Result<Mig
     let (until, _) = from.newest()?;
     let mut migrated = Migrated::default();
     let options = ImportOptions { is_own: true, ..ImportOptions::default() };
-    let mut after = TxId(i64::MIN);
-    loop {
-        let mut versions = from.changes(after, VERSIONS_AT_ONCE)?;
-        versions.retain(|version| version.tx_id <= until);
-        let Some(last) = versions.last().map(|version| version.tx_id) else { break };
+    for page in from.log(until, VERSIONS_AT_ONCE) {
+        let versions = page?;
         let mut nicknames = Vec::new();
         for version in &versions {
             let id = &version.envelope.id;
@@ -56,7 +53,6 @@ pub fn migrate(from: &Store, to: &Store, progress: OnProgress<'_>) -> Result<Mig
         migrated.nicknames += imported.nicknames;
         migrated.calls.extend(imported.calls);
         migrated.left_out.extend(imported.left_out);
-        after = last;
         let done = migrated.versions + migrated.present;
         progress(Progress { stage: Stage::Taking, done, of: None })?;
     }
