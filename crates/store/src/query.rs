@@ -32,12 +32,12 @@ mod fit;
 mod glob;
 mod parse;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
+pub(super) use self::choose::Chosen;
 pub use self::choose::QueryCandidate;
 pub use self::field::{FieldPaths, QueryField, QueryRoot, unknown};
-pub(super) use self::fit::{key_of, values_in};
+pub(super) use self::fit::values_in;
 pub use self::glob::Glob;
 use base::error::{Error, Result};
 use base::object::{AsOf, FieldPath, ObjectId, ObjectType, Timestamp, TxId};
@@ -84,7 +84,7 @@ pub enum Condition {
 }
 
 /// A test of a value.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Test {
     /// It compares to a literal in this way.
     Compare(Comparison, Literal),
@@ -102,9 +102,7 @@ pub enum Test {
 
 /// How a value compares with a literal, with the sign of the text form and of SQL. A sign comes
 /// before its own prefixes.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr, strum::EnumIter,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::EnumIter)]
 pub enum Comparison {
     /// `=`
     #[strum(serialize = "=")]
@@ -127,7 +125,7 @@ pub enum Comparison {
 }
 
 /// A value to compare with.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Literal {
     /// `null`
     Null,

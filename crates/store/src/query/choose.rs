@@ -1,12 +1,109 @@
-//! Evaluates a query over versions already read, for backends whose server cannot evaluate it.
-//! Reads nothing itself.
+//! Evaluates a query over the versions that may fulfil it. Reads nothing itself.
 
 use serde_json::{Value, json};
 
-use super::{Condition, Query, QueryField, QueryRoot, key_of};
+use super::fit::key_of;
+use super::{Condition, Order, Query, QueryField, QueryRoot};
 use crate::Version;
-use base::error::Result;
-use base::object::{FieldPath, Nickname, values_at};
+use base::error::{Error, Result};
+use base::object::{FieldPath, Nickname, ObjectId, values_at};
+
+/// What a version is ordered by, for each criterion of the order.
+type Keys = Vec<Option<Vec<u8>>>;
+
+/// The versions that fulfil a query, as they are found.
+pub(crate) struct Chosen<'q, T> {
+    query: &'q Query,
+    /// Most that are kept: those to skip, and those within the limit.
+    most: usize,
+    found: Vec<(Keys, ObjectId, T)>,
+}
+
+impl<'q, T> Chosen<'q, T> {
+    pub(crate) fn new(query: &'q Query) -> Self {
+        let most =
+            query.limit.map_or(usize::MAX, |limit| count(limit.saturating_add(query.offset)));
+        Self { query, most, found: Vec::new() }
+    }
+
+    /// Takes a version if it fulfils the condition. `values`: what it has at a path.
+    ///
+    /// # Errors
+    /// Those of `values`.
+    pub(crate) fn consider<E: From<Error>>(
+        &mut self,
+        id: &ObjectId,
+        version: T,
+        values: &impl Fn(&FieldPath) -> Result<Vec<Value>, E>,
+    ) -> Result<(), E> {
+        if let Some(condition) = &self.query.condition
+            && !condition.holds(values)?
+        {
+            return Ok(());
+        }
+        let key = |order: &Order| Ok(values(&order.field)?.first().map(key_of));
+        let keys = self.query.order.iter().map(key).collect::<Result<Keys, E>>()?;
+        self.found.push((keys, id.clone(), version));
+        if self.found.len() / 2 > self.most {
+            self.sort();
+        }
+        Ok(())
+    }
+
+    /// Whether there are as many as are wanted: where they come in order, no more are.
+    pub(crate) fn is_full(&self) -> bool {
+        self.found.len() >= self.most
+    }
+
+    /// The versions in order, within offset and limit.
+    pub(crate) fn into_list(mut self) -> impl Iterator<Item = T> {
+        self.sort();
+        self.found.into_iter().skip(count(self.query.offset)).map(|(.., version)| version)
+    }
+
+    fn sort(&mut self) {
+        let orders = &self.query.order;
+        self.found.sort_by(|(one, first, _), (other, second, _)| {
+            let mut orders = orders.iter().zip(one.iter().zip(other)).map(|(order, pair)| {
+                match pair {
+                    (Some(one), Some(other)) if order.descending => other.cmp(one),
+                    (Some(one), Some(other)) => one.cmp(other),
+                    // Without the field it comes last, in both directions.
+                    (one, other) => one.is_none().cmp(&other.is_none()),
+                }
+            });
+            orders.find(|order| order.is_ne()).unwrap_or_else(|| first.cmp(second))
+        });
+        self.found.truncate(self.most);
+    }
+}
+
+fn count(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+impl Condition {
+    fn holds<E: From<Error>>(
+        &self,
+        values: &impl Fn(&FieldPath) -> Result<Vec<Value>, E>,
+    ) -> Result<bool, E> {
+        // Ends at the first that decides.
+        let is_any = |all: &[Self], wanted: bool| {
+            for one in all {
+                if one.holds(values)? == wanted {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        };
+        match self {
+            Self::All(all) => is_any(all, false).map(|is_any| !is_any),
+            Self::Any(any) => is_any(any, true),
+            Self::Not(inner) => inner.holds(values).map(|holds| !holds),
+            Self::Test(path, test) => Ok(values(path)?.iter().any(|value| test.fits(value))),
+        }
+    }
+}
 
 /// A version, with the object data that a query may ask for.
 #[derive(Debug, Clone)]
@@ -22,65 +119,17 @@ pub struct QueryCandidate {
 impl Query {
     /// The candidates that fulfil the condition, in order, within offset and limit. Derived
     /// properties (`tags`, `front_matter`) count only as payload fields.
-    pub fn choose(&self, candidates: Vec<QueryCandidate>) -> Result<Vec<Version>> {
-        let mut chosen = Vec::new();
+    pub fn choose(&self, candidates: &[QueryCandidate]) -> Result<Vec<Version>> {
+        let mut chosen = Chosen::new(self);
         for candidate in candidates {
-            if match &self.condition {
-                Some(condition) => candidate.fulfils(condition)?,
-                None => true,
-            } {
-                chosen.push((self.keys(&candidate)?, candidate.version));
-            }
+            let version = &candidate.version;
+            chosen.consider(&version.envelope.id, version, &|path| candidate.values(path))?;
         }
-        chosen.sort_by(|(one, first), (other, second)| {
-            let mut orders = self.order.iter().zip(one.iter().zip(other)).map(|(order, pair)| {
-                match pair {
-                    (Some(one), Some(other)) if order.descending => other.cmp(one),
-                    (Some(one), Some(other)) => one.cmp(other),
-                    // Without the field it comes last, in both directions.
-                    (one, other) => one.is_none().cmp(&other.is_none()),
-                }
-            });
-            let by_id = || first.envelope.id.cmp(&second.envelope.id);
-            orders.find(|order| order.is_ne()).unwrap_or_else(by_id)
-        });
-        let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        let rest = chosen.into_iter().skip(count(self.offset));
-        let rest = rest.take(self.limit.map_or(usize::MAX, count));
-        Ok(rest.map(|(_, version)| version).collect())
-    }
-
-    /// A candidate's sort keys.
-    fn keys(&self, candidate: &QueryCandidate) -> Result<Vec<Option<Vec<u8>>>> {
-        let key = |field: &FieldPath| Ok(candidate.values(field)?.first().map(key_of));
-        self.order.iter().map(|order| key(&order.field)).collect()
+        Ok(chosen.into_list().cloned().collect())
     }
 }
 
 impl QueryCandidate {
-    fn fulfils(&self, condition: &Condition) -> Result<bool> {
-        Ok(match condition {
-            Condition::All(all) => {
-                for one in all {
-                    if !self.fulfils(one)? {
-                        return Ok(false);
-                    }
-                }
-                true
-            }
-            Condition::Any(any) => {
-                for one in any {
-                    if self.fulfils(one)? {
-                        return Ok(true);
-                    }
-                }
-                false
-            }
-            Condition::Not(inner) => !self.fulfils(inner)?,
-            Condition::Test(path, test) => self.values(path)?.iter().any(|value| test.fits(value)),
-        })
-    }
-
     /// Whether a path has a value.
     pub fn has(&self, path: &FieldPath) -> Result<bool> {
         Ok(!self.values(path)?.is_empty())

@@ -4,7 +4,6 @@
 //! `?` is one character, however many bytes it takes, and the others are ordinary characters.
 
 use regex::{Regex, RegexBuilder};
-use serde::{Deserialize, Serialize};
 
 use base::error::{Error, Result};
 
@@ -12,10 +11,9 @@ use base::error::{Error, Result};
 const MAX_BYTES: usize = 10 << 20;
 
 /// A pattern for whole texts, see [`Self::new`].
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone)]
 pub struct Glob {
-    pattern: String,
+    pub(super) pattern: String,
     regex: Regex,
 }
 
@@ -46,20 +44,6 @@ impl Glob {
 impl PartialEq for Glob {
     fn eq(&self, other: &Self) -> bool {
         self.pattern == other.pattern
-    }
-}
-
-impl TryFrom<String> for Glob {
-    type Error = Error;
-
-    fn try_from(pattern: String) -> Result<Self> {
-        Self::new(pattern)
-    }
-}
-
-impl From<Glob> for String {
-    fn from(glob: Glob) -> Self {
-        glob.pattern
     }
 }
 

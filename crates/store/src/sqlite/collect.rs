@@ -231,7 +231,7 @@ impl Used {
         ] {
             store.read(|connection| {
                 connection.each(sql, [], |row| {
-                    used.add(Place::from_stored(row.get(0)?));
+                    used.add(Place(row.get(0)?));
                     Ok(true)
                 })
             })?;

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::aside::BESIDE;
 use super::failure::{self, Step};
 use super::mark::Mark;
-use super::{JournalMode, locks, lost, query, schema};
+use super::{JournalMode, locks, lost, schema};
 use crate::Lost;
 use base::error::{Error, Result};
 use base::lock;
@@ -148,7 +148,6 @@ pub(super) fn in_memory(path: &Path) -> Result<(Connection, String)> {
     let open = || {
         let mut connection = connect(path)?;
         let store_id = schema::migrate(&mut connection, path)?.store_id;
-        query::register(&connection)?;
         Ok((connection, store_id))
     };
     open().map_err(|failure: failure::Failure| failure.at(path))
@@ -171,7 +170,6 @@ pub(super) fn reader(path: &Path) -> Result<Connection> {
     let open = || {
         let reader = connect(path)?;
         reader.pragma_update(None, "query_only", true)?;
-        query::register(&reader)?;
         // Opens the log, which cannot be found once the file is deleted.
         reader.pragma_query_value(None, "user_version", |_| Ok(()))?;
         Ok(reader)
@@ -222,7 +220,6 @@ pub(super) fn view(path: &Path, how: How) -> Step<Viewed> {
     let open = || -> Step<Connection> {
         let viewer = connect_with(path, how)?;
         schema::check(&viewer, path)?;
-        query::register(&viewer)?;
         Ok(viewer)
     };
     let readers = [open()?, open()?];

@@ -42,19 +42,9 @@ const MEMORY_LEVEL: i32 = -50;
 
 /// A text's place: row of the pack × 4,096 + number of the text in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Place(i64);
+pub(super) struct Place(pub(super) i64);
 
 impl Place {
-    /// Converts the number in a row to a place.
-    pub(super) fn from_stored(number: i64) -> Self {
-        Self(number)
-    }
-
-    /// The number to store in a row.
-    pub(super) fn number(self) -> i64 {
-        self.0
-    }
-
     /// The place of a text in the pack of a row.
     fn of(row: i64, slot: usize) -> Self {
         Self(row * PLACES + i64::try_from(slot).unwrap_or(PLACES - 1))
@@ -274,11 +264,6 @@ thread_local! {
     /// The packs that this thread last read or wrote, newest first, by their frames, so that a pack
     /// changed by another process is never mistaken for its former state.
     static RECENTLY: RefCell<Vec<(Vec<u8>, Arc<Pack>)>> = const { RefCell::new(Vec::new()) };
-}
-
-/// The text at a place of the pack with this frame.
-pub(super) fn text(frame: &[u8], place: Place) -> Step<Option<String>> {
-    Ok(decode(frame)?.get(place).map(str::to_owned))
 }
 
 /// Decodes a frame, unless this thread decoded it recently.

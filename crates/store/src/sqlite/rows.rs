@@ -1,6 +1,8 @@
 //! Converts between rows and the contract's types: versions, items, hashes, compressed text. No
 //! SQL.
 
+use std::borrow::Cow;
+
 use rusqlite::types::{ToSql, ToSqlOutput, Value, ValueRef};
 use rusqlite::{Result as SqlResult, Row};
 use serde::de::DeserializeOwned;
@@ -39,7 +41,7 @@ impl<'a> Stored<'a> {
 impl ToSql for Stored<'_> {
     fn to_sql(&self) -> SqlResult<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self {
-            Self::Packed(place) => ValueRef::Integer(place.number()),
+            Self::Packed(place) => ValueRef::Integer(place.0),
             Self::Plain(text) => ValueRef::Text(text.as_bytes()),
             Self::Zstd(frame) => ValueRef::Blob(frame),
         }))
@@ -49,7 +51,7 @@ impl ToSql for Stored<'_> {
 /// Reads text that [`Stored`] wrote.
 pub(super) fn text(row: &Row<'_>, column: usize, packs: &Packs<'_>) -> Step<String> {
     let bytes = match row.get_ref(column)? {
-        ValueRef::Integer(number) => return packs.text(Place::from_stored(number)),
+        ValueRef::Integer(number) => return packs.text(Place(number)),
         ValueRef::Text(bytes) => bytes.to_vec(),
         ValueRef::Blob(frame) => zstd::stream::decode_all(frame).map_err(Failure::damaged)?,
         other => return Err(Failure::damaged(format!("text is stored as {}", other.data_type()))),
@@ -62,12 +64,7 @@ pub(super) fn stored_fields(json: String, packer: &Packer<'_>) -> Step<String> {
     if json.len() < FIELDS_FROM_BYTES {
         return Ok(json);
     }
-    Ok(packer.add(&json)?.number().to_string())
-}
-
-/// The place of fields that are in a pack; `None` if they are in their row.
-pub(super) fn fields_place(stored: &str) -> Option<Place> {
-    stored.parse().ok().map(Place::from_stored)
+    Ok(packer.add(&json)?.0.to_string())
 }
 
 /// A hash as a parameter. `rules::check_shape` has checked its form; anything that it lets through
@@ -155,11 +152,16 @@ pub(super) fn optional_hash(row: &Row<'_>, column: usize) -> Step<Option<Hash>> 
 }
 
 pub(super) fn fields(stored: &str, packs: &Packs<'_>) -> Step<Map<String, serde_json::Value>> {
-    let fields = match fields_place(stored) {
-        Some(place) => serde_json::from_str(&packs.text(place)?),
-        None => serde_json::from_str(stored),
-    };
-    fields.map_err(Failure::damaged)
+    serde_json::from_str(&fields_text(stored, packs)?).map_err(Failure::damaged)
+}
+
+/// The JSON of fields that [`stored_fields`] stored.
+pub(super) fn fields_text<'s>(stored: &'s str, packs: &Packs<'_>) -> Step<Cow<'s, str>> {
+    // In their row they begin with a brace.
+    match stored.parse() {
+        Ok(place) => packs.text(Place(place)).map(Cow::Owned),
+        Err(_) => Ok(Cow::Borrowed(stored)),
+    }
 }
 
 /// Reads JSON that may be null.

@@ -120,7 +120,7 @@ impl XtdbBackend {
             let is_forgotten = forgotten.contains(id);
             candidates.push(QueryCandidate { version, nicknames, is_forgotten });
         }
-        query.choose(candidates)
+        query.choose(&candidates)
     }
 
     pub(super) fn has_value(&self, path: &FieldPath) -> Result<bool> {

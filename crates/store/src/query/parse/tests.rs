@@ -154,7 +154,7 @@ impl fmt::Display for Test {
             Self::Contains(literal) => write!(formatter, "contains {literal}"),
             Self::StartsWith(text) => write!(formatter, "starts_with {}", Value::from(&**text)),
             Self::Glob(pattern) => {
-                write!(formatter, "~ {}", Value::from(String::from(pattern.clone())))
+                write!(formatter, "~ {}", Value::from(&*pattern.pattern))
             }
             Self::In(literals) => {
                 let shown: Vec<_> = literals.iter().map(ToString::to_string).collect();
