@@ -2,6 +2,7 @@
 //! know the kinds of lines.
 
 use std::cell::Cell;
+use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -146,6 +147,11 @@ impl<'a> Lines<'a> {
     /// The error for the current line.
     pub(super) fn malformed(&self, problem: impl Into<String>) -> Error {
         Error::MalformedArchive { line: self.number, problem: problem.into() }
+    }
+
+    /// Refuses the current line if something is wrong with it.
+    pub(super) fn refuse_if(&self, is_wrong: bool, problem: impl fmt::Display) -> Result<()> {
+        if is_wrong { Err(self.malformed(problem.to_string())) } else { Ok(()) }
     }
 
     /// The decoder reports damage as an I/O error.

@@ -1,7 +1,6 @@
 //! Reads an archive to its end and checks all of it, before anything is written. Must not know what
 //! the store holds.
 
-use std::collections::hash_map::Entry as MapEntry;
 use std::collections::{HashMap, HashSet};
 
 use serde::de::DeserializeOwned;
@@ -66,9 +65,8 @@ struct OpenList {
 
 impl<'a> Reader<'a> {
     fn new(mut lines: Lines<'a>, now: Timestamp, is_excluded: &'a IsExcluded) -> Result<Self> {
-        if !lines.advance()? {
-            return Err(lines.malformed("is missing: the archive is empty"));
-        }
+        let is_empty = !lines.advance()?;
+        lines.refuse_if(is_empty, "is missing: the archive is empty")?;
         let header = header(&lines)?;
         let archive = Archive::new(header)?;
         Ok(Self {
@@ -89,10 +87,9 @@ impl<'a> Reader<'a> {
                 progress(Progress { stage: Stage::Checking, done: self.lines.number, of: None })?;
             }
             let Kind { kind } = self.line()?;
-            if self.open.is_some() && ["version", "again", "content", "nickname"].contains(&&*kind)
-            {
-                return Err(self.lines.malformed("stands where an item is due"));
-            }
+            let is_other = ["version", "again", "content", "nickname", "end"].contains(&&*kind);
+            let is_due = self.open.is_some() && is_other;
+            self.lines.refuse_if(is_due, "stands where an item is due")?;
             match kind.as_str() {
                 "content" => self.content()?,
                 "version" => self.version()?,
@@ -110,10 +107,9 @@ impl<'a> Reader<'a> {
     /// Counts a line of a later format.
     fn unknown(&mut self, kind: String) -> Result<()> {
         let unknown = &mut self.archive.unknown_lines;
-        if unknown.len() == MAX_UNKNOWN_KINDS && !unknown.contains_key(&kind) {
-            let problem = format!("is of one more unknown kind after {MAX_UNKNOWN_KINDS}");
-            return Err(self.lines.malformed(problem));
-        }
+        let is_too_much = unknown.len() == MAX_UNKNOWN_KINDS && !unknown.contains_key(&kind);
+        let problem = format_args!("is of one more unknown kind after {MAX_UNKNOWN_KINDS}");
+        self.lines.refuse_if(is_too_much, problem)?;
         *unknown.entry(kind).or_default() += 1;
         Ok(())
     }
@@ -126,20 +122,13 @@ impl<'a> Reader<'a> {
 
     fn content(&mut self) -> Result<()> {
         let ContentLine { hash, text } = self.line()?;
-        if Hash::of(&text) != hash {
-            let found = Hash::of(&text);
-            let problem = format!("has a content that hashes to `{found}`, it says `{hash}`");
-            return Err(self.lines.malformed(problem));
-        }
+        let found = Hash::of(&text);
+        let problem = format_args!("has a content that hashes to `{found}`, it says `{hash}`");
+        self.lines.refuse_if(found != hash, problem)?;
         let extent = self.archive.spool.push(self.lines.text()?)?;
-        match self.archive.contents.entry(hash.clone()) {
-            MapEntry::Occupied(_) => Err(self.lines.malformed("has a content of an earlier line")),
-            MapEntry::Vacant(place) => {
-                place.insert(extent);
-                self.archive.recent = Some((hash, text));
-                Ok(())
-            }
-        }
+        let before = self.archive.contents.insert(hash.clone(), extent);
+        self.archive.recent = Some((hash, text));
+        self.lines.refuse_if(before.is_some(), "has a content of an earlier line")
     }
 
     fn version(&mut self) -> Result<()> {
@@ -148,9 +137,8 @@ impl<'a> Reader<'a> {
         let kind = self.check_identity(&line)?;
         let key = Key::of(&line.id, &line.content_hash, &line.origin);
         let version = self.archive.arrivals.entries.len();
-        if self.by_key.insert(key, version).is_some() {
-            return Err(self.lines.malformed("has a version of an earlier line"));
-        }
+        let known = self.by_key.insert(key, version);
+        self.lines.refuse_if(known.is_some(), "has a version of an earlier line")?;
         let before = self.archive.arrivals.latest.get(&line.id).copied();
         let list = self.list(&line, before)?;
         self.check_payload(&line)?;
@@ -196,17 +184,12 @@ impl<'a> Reader<'a> {
         for hash in hashes {
             self.check_hash(hash)?;
         }
-        if line.origin.store_id.is_empty() {
-            return Err(self.lines.malformed("names no origin"));
-        }
-        Ok(())
+        self.lines.refuse_if(line.origin.store_id.is_empty(), "names no origin")
     }
 
     fn check_hash(&self, hash: &Hash) -> Result<()> {
-        match hash.to_bytes() {
-            Some(_) => Ok(()),
-            None => Err(self.lines.malformed(format!("has `{hash}`, which is not a SHA-256"))),
-        }
+        let problem = format_args!("has `{hash}`, which is not a SHA-256");
+        self.lines.refuse_if(hash.to_bytes().is_none(), problem)
     }
 
     /// The type; `None` if this program does not know it or the source.
@@ -222,16 +205,13 @@ impl<'a> Reader<'a> {
             Hash::of(canonical_json(&identity)?)
         };
         let is_id = line.source.is_none() || line.id.as_str() == found.as_str();
-        if found != line.identity_hash || !is_id {
-            let problem =
-                format!("has an identity that hashes to `{found}`, which it does not say");
-            return Err(self.lines.malformed(problem));
-        }
+        let problem =
+            format_args!("has an identity that hashes to `{found}`, which it does not say");
+        self.lines.refuse_if(found != line.identity_hash || !is_id, problem)?;
         let Arrivals { entries, latest, .. } = &self.archive.arrivals;
         let before = latest.get(&line.id).map(|before| &entries[*before]);
-        if before.is_some_and(|before| before.identity_hash != found) {
-            return Err(self.lines.malformed("has another identity than a line before"));
-        }
+        let is_other = before.is_some_and(|before| before.identity_hash != found);
+        self.lines.refuse_if(is_other, "has another identity than a line before")?;
         let is_known = envelope(line)?.is_some();
         Ok(ObjectType::parse(&line.kind).filter(|_| is_known))
     }
@@ -239,18 +219,15 @@ impl<'a> Reader<'a> {
     /// Records which list a version continues, and how many items of its own must follow.
     fn list(&mut self, line: &VersionLine, before: Option<usize>) -> Result<Option<List>> {
         let Some(items) = &line.items else { return Ok(None) };
-        if items.keep.checked_add(items.add).is_none() {
-            return Err(self.lines.malformed("counts more items than there can be"));
-        }
+        let all = items.keep.checked_add(items.add);
+        self.lines.refuse_if(all.is_none(), "counts more items than there can be")?;
         let last = items.keep.checked_sub(1);
         let kept = last.and_then(|last| self.archive.running_hash(before?, last));
-        if last.is_some() && kept.is_none() {
-            return Err(self.lines.malformed("keeps more items than there are"));
-        }
+        let lacks = last.is_some() && kept.is_none();
+        self.lines.refuse_if(lacks, "keeps more items than there are")?;
         let running = kept.map_or_else(RunningHash::default, RunningHash::from_stored);
-        if items.add == 0 && *running.hash() != items.hash {
-            return Err(self.lines.malformed("has another hash of its items than they have"));
-        }
+        let is_other = items.add == 0 && *running.hash() != items.hash;
+        self.lines.refuse_if(is_other, "has another hash of its items than they have")?;
         if items.add > 0 {
             self.open = Some(OpenList {
                 version: self.archive.arrivals.entries.len(),
@@ -264,21 +241,17 @@ impl<'a> Reader<'a> {
 
     fn check_payload(&mut self, line: &VersionLine) -> Result<()> {
         for hash in line.content.iter().chain(line.additional.values()) {
-            if !self.archive.contents.contains_key(hash) {
-                let problem = format!("refers to the content `{hash}`, of which no line is before");
-                return Err(self.lines.malformed(problem));
-            }
+            let problem =
+                format_args!("refers to the content `{hash}`, of which no line is before");
+            self.lines.refuse_if(!self.archive.contents.contains_key(hash), problem)?;
         }
         let content = line.content.as_ref().map(|hash| self.archive.content(hash)).transpose()?;
         let items = line.items.as_ref().map(|items| &items.hash);
         let found = payload_hash(&line.fields, content.as_deref(), items, &line.additional)?;
         let redacted = line.redacted.as_ref().map(|redaction| &redaction.found_hash);
         let says = redacted.unwrap_or(&line.content_hash);
-        if found == *says {
-            return Ok(());
-        }
-        let problem = format!("has a payload that hashes to `{found}`, it says `{says}`");
-        Err(self.lines.malformed(problem))
+        let problem = format_args!("has a payload that hashes to `{found}`, it says `{says}`");
+        self.lines.refuse_if(found != *says, problem)
     }
 
     fn item(&mut self) -> Result<()> {
@@ -300,12 +273,9 @@ impl<'a> Reader<'a> {
             list.add.push(hash.to_bytes().unwrap_or_default());
         }
         open.missing -= 1;
-        if open.missing > 0 {
-            self.open = Some(open);
-        } else if open.expected != hash {
-            return Err(self.lines.malformed("is the last item and has not the hash of the list"));
-        }
-        Ok(())
+        let is_other = open.missing == 0 && open.expected != hash;
+        self.open = Some(open).filter(|open| open.missing > 0);
+        self.lines.refuse_if(is_other, "is the last item and has not the hash of the list")
     }
 
     fn again(&mut self) -> Result<()> {
@@ -320,18 +290,16 @@ impl<'a> Reader<'a> {
     /// Adds a version to its transaction.
     fn join(&mut self, tx: i64, id: &ObjectId, member: Member) -> Result<()> {
         if self.tx != Some(tx) {
-            if self.tx.is_some_and(|newest| newest > tx) {
-                let problem = "is of an earlier transaction than the line before";
-                return Err(self.lines.malformed(problem));
-            }
+            let is_earlier = self.tx.is_some_and(|newest| newest > tx);
+            let problem = "is of an earlier transaction than the line before";
+            self.lines.refuse_if(is_earlier, problem)?;
             self.tx = Some(tx);
             self.in_transaction.clear();
             self.archive.arrivals.begin();
         }
-        if !self.in_transaction.insert(id.clone()) {
-            let problem = "has an object for the second time in its transaction";
-            return Err(self.lines.malformed(problem));
-        }
+        let is_second = !self.in_transaction.insert(id.clone());
+        let problem = "has an object for the second time in its transaction";
+        self.lines.refuse_if(is_second, problem)?;
         self.archive.arrivals.join(id, member);
         Ok(())
     }
@@ -340,32 +308,25 @@ impl<'a> Reader<'a> {
         let NicknameLine { nickname, id } = self.line()?;
         let nickname = Nickname::parse(&nickname)
             .map_err(|error| self.lines.malformed(format!("has no nickname: {error}")))?;
-        if !self.archive.arrivals.latest.contains_key(&id) {
-            return Err(self.lines.malformed("names an object that no line before has"));
-        }
+        let is_known = self.archive.arrivals.latest.contains_key(&id);
+        self.lines.refuse_if(!is_known, "names an object that no line before has")?;
         self.archive.arrivals.nicknames.push((nickname, id));
         Ok(())
     }
 
     fn end(mut self) -> Result<Archive> {
-        if self.open.is_some() {
-            return Err(self.lines.malformed("stands where an item is due"));
-        }
         let EndLine { lines, sha256 } = self.line()?;
         let before = self.lines.number - 1;
-        if lines != before {
-            return Err(self.lines.malformed(format!("counts {lines} lines, there are {before}")));
-        }
+        let problem = format_args!("counts {lines} lines, there are {before}");
+        self.lines.refuse_if(lines != before, problem)?;
         let found = self.lines.hash_before();
-        if found != sha256 {
-            let problem = format!("says that the lines before hash to `{sha256}`, it is `{found}`");
-            return Err(self.lines.malformed(problem));
-        }
+        let problem =
+            format_args!("says that the lines before hash to `{sha256}`, it is `{found}`");
+        self.lines.refuse_if(found != sha256, problem)?;
         self.archive.arrivals.pair();
         self.archive.bytes = self.lines.bytes;
-        if self.lines.advance()? {
-            return Err(self.lines.malformed("stands behind the last one"));
-        }
+        let is_more = self.lines.advance()?;
+        self.lines.refuse_if(is_more, "stands behind the last one")?;
         Ok(self.archive)
     }
 }
@@ -375,10 +336,8 @@ fn object(lines: &Lines<'_>) -> Result<serde_json::Result<Map<String, Value>>> {
     let text = lines.text()?;
     let room = Room::for_file(text.len());
     let object = room.object(text);
-    if room.is_full() {
-        let problem = format!("takes more than {} bytes of memory", room.size());
-        return Err(lines.malformed(problem));
-    }
+    let problem = format_args!("takes more than {} bytes of memory", room.size());
+    lines.refuse_if(room.is_full(), problem)?;
     Ok(object)
 }
 
