@@ -11,12 +11,13 @@
 use std::collections::{HashMap, HashSet};
 
 use super::checked::envelope;
+use super::format::VersionLine;
 use super::incoming::{Arrivals, Entry, Incoming, Member};
 use super::prefix::common_items;
 use super::standing::{Chunk, Place, Placed, Refusal, Standing, chat_of, in_store, rank};
 use crate::{Expected, Item, Op, Put, Splice, Store, Version};
 use base::error::{Error, Result};
-use base::object::{AsOf, Hash, ObjectId, ObjectType, Origin, Redaction, RedactionReason, TxId};
+use base::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, Origin, RedactionReason, TxId};
 
 /// Versions and items after which a chunk ends, unless restoring the latest versions would cost
 /// more than the chunk itself.
@@ -316,46 +317,17 @@ impl<'a> Merge<'a> {
         let mut line = self.incoming.version(version)?;
         let Entry { id, identity_hash, .. } = &self.arrivals.entries[version];
         (line.id, line.identity_hash) = (id.clone(), identity_hash.clone());
+        // Text forgotten elsewhere is not forgotten here: a complete version may replace it.
+        line.redacted.iter_mut().for_each(|redaction| redaction.reason = RedactionReason::Secret);
         let envelope = envelope(&line)?;
         let envelope = envelope.ok_or_else(|| Error::internal("a version of unknown type"))?;
-        let mut text = |hash: Hash| Ok((hash.clone(), self.incoming.content(&hash)?));
-        let additional = line.additional.into_iter();
-        let additional = additional.map(|(name, hash)| Ok((name, text(hash)?)));
-        let additional = additional.collect::<Result<_>>()?;
-        Ok(Put {
-            envelope,
-            source_hash: line.source_hash,
-            content_hash: line.content_hash,
-            fields: line.fields,
-            content: line.content.map(text).transpose()?,
-            items: None,
-            additional,
-            origin: Some(line.origin),
-            // Text forgotten elsewhere is not forgotten here: a complete version may replace it.
-            redacted: line
-                .redacted
-                .map(|redaction| Redaction { reason: RedactionReason::Secret, ..redaction }),
-            expected: Expected::Any,
-        })
+        put_of(envelope, line, |hash| self.incoming.content(hash))
     }
 
     fn put_of_store(&self, id: &ObjectId, tx_id: TxId) -> Result<Put> {
         let version = self.store.require(id, AsOf::Tx(tx_id))?;
-        let text = |hash: Hash| Ok((hash.clone(), self.store.text(id, &hash)?));
-        let additional = version.additional.into_iter();
-        let additional = additional.map(|(name, hash)| Ok((name, text(hash)?)));
-        Ok(Put {
-            envelope: version.envelope,
-            source_hash: version.source_hash,
-            content_hash: version.content_hash,
-            fields: version.fields,
-            content: version.content.map(text).transpose()?,
-            items: None,
-            additional: additional.collect::<Result<_>>()?,
-            origin: Some(version.origin),
-            redacted: version.redacted,
-            expected: Expected::Any,
-        })
+        let line = VersionLine::of(&version)?;
+        put_of(version.envelope, line, |hash| self.store.text(id, hash))
     }
 
     /// The change that turns the items of `last` into those of `wanted`; `Err` if `last` has a list
@@ -492,4 +464,28 @@ impl<'a> Merge<'a> {
             }
         }
     }
+}
+
+/// The put of a version, without its items. `text`: reads a content.
+fn put_of(
+    envelope: Envelope,
+    line: VersionLine,
+    mut text: impl FnMut(&Hash) -> Result<String>,
+) -> Result<Put> {
+    let mut text = |hash: Hash| Ok((hash.clone(), text(&hash)?));
+    let additional = line.additional.into_iter();
+    let additional = additional.map(|(name, hash)| Ok((name, text(hash)?)));
+    let additional = additional.collect::<Result<_>>()?;
+    Ok(Put {
+        envelope,
+        source_hash: line.source_hash,
+        content_hash: line.content_hash,
+        fields: line.fields,
+        content: line.content.map(text).transpose()?,
+        items: None,
+        additional,
+        origin: Some(line.origin),
+        redacted: line.redacted,
+        expected: Expected::Any,
+    })
 }
