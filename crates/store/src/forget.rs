@@ -37,7 +37,7 @@ use serde::Serialize;
 
 use self::plan::Plan;
 use self::targets::Targets;
-use super::{Expected, Garbage, Replacement, Store};
+use super::{Change, Expected, Garbage, Replacement, Store};
 use base::error::Result;
 use base::object::{Envelope, ObjectId, ObjectType, Payload, Source, file_fields};
 
@@ -159,7 +159,8 @@ impl Store {
             return Ok(plan.report);
         }
         // From here on nobody adds to them, and the rest is not in the way of anybody.
-        let marks = targets.ids.iter().map(|id| Replacement::Forgotten { id: id.clone() });
+        let marks = targets.ids.iter().cloned();
+        let marks = marks.map(|id| Replacement { id, change: Change::Forgotten });
         upkeep.replace(&marks.collect::<Vec<_>>(), &plan.banned)?;
         if plan.is_touched(self, before)? {
             plan = Plan::make(self, &targets, options)?;

@@ -61,7 +61,7 @@ pub use sqlite::install_locks;
 pub use sqlite::{Dropping, HoldingRow, JournalMode, SqliteBackend};
 pub use transaction::Transaction;
 pub use upkeep::{
-    Garbage, Growth, IndexedFolder, Lost, Replaced, Replacement, SearchedOutputs, StorePart,
-    StoreSize,
+    Change, Garbage, Growth, IndexedFolder, Lost, Replaced, Replacement, SearchedOutputs,
+    StorePart, StoreSize,
 };
 pub use version::{Expected, Glance, Item, Op, Outcome, PlacedItem, Put, Receipt, Splice, Version};

@@ -13,11 +13,18 @@ use base::object::{Hash, ObjectId, ObjectType, Redaction, Timestamp, TxId};
 /// A change of stored data. Only commands that a person runs (`forget`) use it; nothing else
 /// changes stored data.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Replacement {
+pub struct Replacement {
+    /// The object.
+    pub id: ObjectId,
+    /// What changes of it.
+    pub change: Change,
+}
+
+/// What changes of an object.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
     /// Removes text from a version, or restores it. The version's hashes, times and items stay.
     Version {
-        /// The object.
-        id: ObjectId,
         /// The version's transaction.
         tx_id: TxId,
         /// The new fields.
@@ -31,8 +38,6 @@ pub enum Replacement {
     },
     /// Removes text from an item that is or was in a list.
     Item {
-        /// The object.
-        id: ObjectId,
         /// Position in the list.
         position: u64,
         /// First transaction that has it there.
@@ -41,27 +46,9 @@ pub enum Replacement {
         item: Item,
     },
     /// Marks an object as forgotten: it gets no further versions.
-    Forgotten {
-        /// The object.
-        id: ObjectId,
-    },
+    Forgotten,
     /// Takes an object's nicknames and its source, whose path may be private.
-    Nameless {
-        /// The object.
-        id: ObjectId,
-    },
-}
-
-impl Replacement {
-    /// The object concerned.
-    pub fn id(&self) -> &ObjectId {
-        match self {
-            Self::Version { id, .. }
-            | Self::Item { id, .. }
-            | Self::Forgotten { id }
-            | Self::Nameless { id } => id,
-        }
-    }
+    Nameless,
 }
 
 /// The effect of a command that removes text.
@@ -82,7 +69,7 @@ impl Replaced {
         forgotten: BTreeSet<ObjectId>,
         banned: &[Hash],
     ) -> Self {
-        let ids = replacements.iter().map(|one| one.id().clone());
+        let ids = replacements.iter().map(|one| one.id.clone());
         let changed = ids.filter(|id| !forgotten.contains(id)).collect();
         Self { changed, forgotten, banned: banned.to_vec() }
     }

@@ -12,7 +12,7 @@ use super::standing::{Chunk, Refusal};
 use super::{
     ImportOptions, Imported, LeftOut, OnProgress, PartedSession, Progress, STANDARD, Stage, reader,
 };
-use crate::{Op, Put, Receipt, Replacement, Store, rules};
+use crate::{Change, Op, Put, Receipt, Replacement, Store, rules};
 use base::error::{Error, Result};
 use base::object::{ObjectId, Timestamp, TxId};
 use files::private;
@@ -149,8 +149,7 @@ impl<'a> Import<'a> {
         self.copy_parted()?;
         self.report.changed = self.merge.changed()?;
         if self.store.backend().upkeep().is_some() {
-            let incomplete = std::mem::take(&mut self.incomplete);
-            self.restore(&incomplete)?;
+            self.restore()?;
         }
         let calls = std::mem::take(&mut self.merge.calls).into_iter();
         self.report.calls = calls.filter(|(id, here)| id != here).collect();
@@ -240,14 +239,14 @@ impl<'a> Import<'a> {
     /// Replaces incomplete and damaged local versions with the archive's, which match their original hashes.
     /// Text that a person forgot here stays forgotten, and so does text missing from list items: it
     /// is unknown who removed it.
-    fn restore(&mut self, incomplete: &[(usize, TxId)]) -> Result<()> {
-        for (version, tx_id) in incomplete {
-            let id = self.merge.arrivals.entries[*version].id.clone();
-            if !self.options.dry_run && !self.replace(*version, *tx_id)? {
+    fn restore(&mut self) -> Result<()> {
+        for (version, tx_id) in std::mem::take(&mut self.incomplete) {
+            if self.options.dry_run || self.replace(version, tx_id)? {
+                self.report.restored += 1;
+            } else {
+                let id = self.merge.arrivals.entries[version].id.clone();
                 *self.refused.entry((id, Refusal::RedactedHere)).or_default() += 1;
-                continue;
             }
-            self.report.restored += 1;
         }
         Ok(())
     }
@@ -256,9 +255,8 @@ impl<'a> Import<'a> {
     fn replace(&mut self, version: usize, tx_id: TxId) -> Result<bool> {
         let put = self.merge.put_of_archive(version)?;
         let Put { envelope, fields, content, additional, .. } = put;
-        let id = envelope.id;
-        let whole =
-            [Replacement::Version { id, tx_id, fields, content, additional, redacted: None }];
+        let change = Change::Version { tx_id, fields, content, additional, redacted: None };
+        let whole = [Replacement { id: envelope.id, change }];
         match self.store.upkeep("restoring text")?.replace(&whole, &[]) {
             Ok(()) => Ok(true),
             Err(Error::Forgotten { .. }) => Ok(false),

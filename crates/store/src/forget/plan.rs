@@ -9,7 +9,7 @@ use super::lines::{Collector, Lines, MARK};
 use super::scan::{Held, Scan, Scanned, each_item, reference, session_of};
 use super::targets::Targets;
 use super::{ForgetOptions, ForgetReport, Holder, HostSession};
-use crate::{Item, PlacedItem, Replacement, SearchedOutputs, Store, Version};
+use crate::{Change, Item, PlacedItem, Replacement, SearchedOutputs, Store, Version};
 use base::error::Result;
 use base::object::{
     AsOf, Hash, ObjectId, ObjectType, Payload, Redaction, RedactionReason, Source, TxId,
@@ -33,7 +33,8 @@ impl Plan {
         let mut gone = Gone::default();
         for id in &targets.ids {
             gone.add(store, id)?;
-            gone.replacements.push(vec![Replacement::Nameless { id: id.clone() }]);
+            let change = Change::Nameless;
+            gone.replacements.push(vec![Replacement { id: id.clone(), change }]);
         }
         for file in &targets.emptied {
             gone.add(store, &file.id)?;
@@ -310,8 +311,7 @@ impl Rest<'_> {
 fn replacement(version: &Version, payload: &Payload) -> Result<Replacement> {
     let hashed = |text: &String| (Hash::of(text), text.clone());
     let found_hash = payload.content_hash(version.items_hash.as_ref())?;
-    Ok(Replacement::Version {
-        id: version.envelope.id.clone(),
+    let change = Change::Version {
         tx_id: version.tx_id,
         fields: Map::clone(&payload.fields),
         content: payload.content.as_ref().map(hashed),
@@ -321,7 +321,8 @@ fn replacement(version: &Version, payload: &Payload) -> Result<Replacement> {
             .map(|(name, text)| (name.clone(), hashed(text)))
             .collect(),
         redacted: Some(Redaction { reason: RedactionReason::Forgotten, found_hash }),
-    })
+    };
+    Ok(Replacement { id: version.envelope.id.clone(), change })
 }
 
 /// Replaces the text of an item; its running hash stays.
@@ -329,7 +330,7 @@ fn item_replacement(id: &ObjectId, placed: PlacedItem, text: String) -> Replacem
     let PlacedItem { position, from, item, .. } = placed;
     let redacted = Some(Hash::of(&text));
     let item = Item { text, running_hash: item.running_hash, redacted };
-    Replacement::Item { id: id.clone(), position, from, item }
+    Replacement { id: id.clone(), change: Change::Item { position, from, item } }
 }
 
 /// The hosts' names for the sessions of these chats and sessions.

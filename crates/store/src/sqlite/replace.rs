@@ -14,9 +14,9 @@ use super::search_index::Terms;
 use super::statements::Statements;
 use super::turns::Turn;
 use super::{notes, write};
-use crate::{Item, Replaced, Replacement, rules};
+use crate::{Change, Item, Replaced, Replacement, rules};
 use base::error::Error;
-use base::object::{Hash, ObjectType, Redaction, RedactionReason, TxId};
+use base::object::{Hash, ObjectId, ObjectType, Redaction, RedactionReason, TxId};
 
 /// Replaces as many as fit into a turn, at least one, and updates the derived indexes; returns how
 /// many. The old data is overwritten in the file's pages, but not yet in packs and in the log.
@@ -34,16 +34,16 @@ pub(super) fn replace(
     let packer = Packer::new(transaction);
     let (mut changed, mut forgotten) = (BTreeMap::new(), BTreeSet::new());
     let mut done = 0;
-    for replacement in replacements {
-        let object = apply(transaction, &packer, replacement)?;
-        notes::set_note(transaction, &notes::summary_of(replacement.id()), None)?;
+    for Replacement { id, change } in replacements {
+        let object = apply(transaction, &packer, id, change)?;
+        notes::set_note(transaction, &notes::summary_of(id), None)?;
         if object.is_forgotten {
             // At once, so that it counts towards the turn.
-            let is_new = forgotten.insert(replacement.id().clone());
-            if is_new || matches!(replacement, Replacement::Nameless { .. }) {
+            let is_new = forgotten.insert(id.clone());
+            if is_new || *change == Change::Nameless {
                 renew(transaction, store_id, &object)?;
             }
-        } else if !matches!(replacement, Replacement::Item { .. }) {
+        } else if !matches!(change, Change::Item { .. }) {
             changed.insert(object.row, object);
         }
         done += 1;
@@ -73,75 +73,64 @@ struct Object {
     is_forgotten: bool,
 }
 
-fn find(connection: &Connection, replacement: &Replacement) -> Step<Object> {
-    let sql = "SELECT object, type, forgotten FROM object WHERE id = :id";
-    let id = replacement.id();
-    let found = connection.first(sql, named_params! { ":id": id.as_str() }, |row| {
+fn apply(
+    connection: &Connection,
+    packer: &Packer<'_>,
+    id: &ObjectId,
+    change: &Change,
+) -> Step<Object> {
+    let sql = "SELECT object, type, forgotten FROM object WHERE id = ?1";
+    let found = connection.first(sql, [id.as_str()], |row| {
         Ok(Object { row: row.get(0)?, kind: rows::kind(row, 1)?, is_forgotten: row.get(2)? })
     })?;
-    Ok(found.ok_or_else(|| rules::nothing_to_replace(id))?)
-}
-
-fn apply(connection: &Connection, packer: &Packer<'_>, replacement: &Replacement) -> Step<Object> {
-    let mut object = find(connection, replacement)?;
-    object.is_forgotten |= matches!(replacement, Replacement::Forgotten { .. });
-    let changed = match replacement {
-        Replacement::Version { .. } => version(connection, packer, &object, replacement)?,
-        Replacement::Item { position, from, item, .. } => {
+    let mut object = found.ok_or_else(|| rules::nothing_to_replace(id))?;
+    object.is_forgotten |= *change == Change::Forgotten;
+    let changed = match change {
+        Change::Version { tx_id, fields, content, additional, redacted } => {
+            // A restored version must not bring back forgotten text.
+            let forgotten = || Error::Forgotten { id: id.clone() };
+            let returns = redacted.is_none();
+            if returns && (object.is_forgotten || was_forgotten(connection, &object, *tx_id)?) {
+                return Err(forgotten().into());
+            }
+            for (hash, text) in content.iter().chain(additional.values()) {
+                if returns {
+                    if write::is_banned(connection, hash)? {
+                        return Err(forgotten().into());
+                    }
+                    // What is there may be damaged.
+                    connection.run("DELETE FROM content WHERE hash = ?1", [hash_value(hash)])?;
+                }
+                write::add_content(connection, packer, hash, text)?;
+            }
+            let sql = "UPDATE version SET fields = :fields, content = :content,
+                       additional = :additional, redacted = :redacted
+                       WHERE object = :object AND tx_id = :tx_id";
+            let parameters = named_params! {
+                ":fields": rows::stored_fields(write::json(fields)?, packer)?,
+                ":content": content.as_ref().map(|(hash, _)| hash_value(hash)),
+                ":additional": write::additional(additional)?,
+                ":redacted": redacted.as_ref().map(write::json).transpose()?,
+                ":object": object.row,
+                ":tx_id": tx_id.0,
+            };
+            connection.run(sql, parameters)?
+        }
+        Change::Item { position, from, item } => {
             replace_item(connection, packer, &object, (*position, *from), item)?
         }
-        Replacement::Forgotten { .. } => {
-            let sql = "UPDATE object SET forgotten = 1 WHERE object = :object";
-            connection.run(sql, named_params! { ":object": object.row })?
+        Change::Forgotten => {
+            connection.run("UPDATE object SET forgotten = 1 WHERE object = ?1", [object.row])?
         }
-        Replacement::Nameless { .. } => {
-            let object = named_params! { ":object": object.row };
-            connection.run("DELETE FROM nickname WHERE object = :object", object)?;
-            connection.run("UPDATE object SET source = NULL WHERE object = :object", object)?
+        Change::Nameless => {
+            connection.run("DELETE FROM nickname WHERE object = ?1", [object.row])?;
+            connection.run("UPDATE object SET source = NULL WHERE object = ?1", [object.row])?
         }
     };
     if changed == 0 {
-        return Err(rules::nothing_to_replace(replacement.id()).into());
+        return Err(rules::nothing_to_replace(id).into());
     }
     Ok(object)
-}
-
-fn version(
-    connection: &Connection,
-    packer: &Packer<'_>,
-    object: &Object,
-    replacement: &Replacement,
-) -> Step<usize> {
-    let Replacement::Version { id, tx_id, fields, content, additional, redacted } = replacement
-    else {
-        return Ok(0);
-    };
-    // A restored version must not bring back forgotten text.
-    let forgotten = || Error::Forgotten { id: id.clone() };
-    if redacted.is_none() && (object.is_forgotten || was_forgotten(connection, object, *tx_id)?) {
-        return Err(forgotten().into());
-    }
-    for (hash, text) in content.iter().chain(additional.values()) {
-        if redacted.is_none() {
-            if write::is_banned(connection, hash)? {
-                return Err(forgotten().into());
-            }
-            // What is there may be damaged.
-            connection.run("DELETE FROM content WHERE hash = ?1", [hash_value(hash)])?;
-        }
-        write::add_content(connection, packer, hash, text)?;
-    }
-    let sql = "UPDATE version SET fields = :fields, content = :content, additional = :additional,
-               redacted = :redacted WHERE object = :object AND tx_id = :tx_id";
-    let parameters = named_params! {
-        ":fields": rows::stored_fields(write::json(fields)?, packer)?,
-        ":content": content.as_ref().map(|(hash, _)| hash_value(hash)),
-        ":additional": write::additional(additional)?,
-        ":redacted": redacted.as_ref().map(write::json).transpose()?,
-        ":object": object.row,
-        ":tx_id": tx_id.0,
-    };
-    connection.run(sql, parameters)
 }
 
 /// Whether a person chose to forget the text of a version.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::backends::on_each_backend;
 use crate::ops::{file, item_list, op, put, splice};
 use base::object::{AsOf, Hash, ObjectId, Redaction, RedactionReason, Timestamp};
-use store::{Backend, Expected, Item, Replacement};
+use store::{Backend, Change, Expected, Item, Replacement};
 
 const T: Timestamp = Timestamp(1_000);
 
@@ -30,11 +30,9 @@ fn a_replacement_takes_text_out_and_keeps_hashes_and_places() {
             running_hash: item.running_hash.clone(),
             redacted: Some(Hash::of("-")),
         };
-        let replacement = |position, from, old| Replacement::Item {
+        let replacement = |position, from, old| Replacement {
             id: id.clone(),
-            position,
-            from,
-            item: item(old),
+            change: Change::Item { position, from, item: item(old) },
         };
         let replacements = [replacement(0, first, &list[0]), replacement(1, first, &list[1])];
         upkeep.replace(&replacements, &[]).unwrap();
@@ -59,9 +57,10 @@ fn a_turn_of_replacements_applies_as_a_whole_or_not_at_all() {
         let upkeep = backend.upkeep().unwrap();
         let first = put(file("/a"), "text", Expected::Any);
         backend.commit(&[op(first.clone())], T).unwrap();
-        let forgotten = || Replacement::Forgotten { id: first.envelope.id.clone() };
-        let nameless = Replacement::Nameless { id: first.envelope.id.clone() };
-        let unknown = Replacement::Forgotten { id: ObjectId::new("unknown") };
+        let replacement = |change| Replacement { id: first.envelope.id.clone(), change };
+        let forgotten = || replacement(Change::Forgotten);
+        let nameless = replacement(Change::Nameless);
+        let unknown = Replacement { id: ObjectId::new("unknown"), change: Change::Forgotten };
         let banned = [Hash::of("other")];
         // The refused one first: a turn that takes long ends after the first.
         let refused = upkeep.replace(&[unknown, forgotten()], &banned).unwrap_err();
@@ -94,15 +93,14 @@ fn collecting_only_drops_contents_without_a_version() {
         let first = backend.history(&id).unwrap().pop().unwrap();
         let redacted =
             Redaction { reason: RedactionReason::Forgotten, found_hash: Hash::of("found") };
-        let emptied = Replacement::Version {
-            id: id.clone(),
+        let change = Change::Version {
             tx_id: first.tx_id,
             fields: serde_json::Map::new(),
             content: None,
             additional: BTreeMap::new(),
             redacted: Some(redacted.clone()),
         };
-        upkeep.replace(&[emptied], &[]).unwrap();
+        upkeep.replace(&[Replacement { id: id.clone(), change }], &[]).unwrap();
         let garbage = upkeep.garbage().unwrap();
         assert_eq!((garbage.contents, garbage.content_bytes), (2, 14));
         assert!(backend.content(&Hash::of("sum")).unwrap().is_some());

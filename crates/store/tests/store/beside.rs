@@ -160,7 +160,7 @@ fn leave_garbage(store: &Store) {
         write(store, toolcall("many"), &text, json!({}));
     }
     let id = ObjectId::new("many");
-    let marks = [store::Replacement::Forgotten { id: id.clone() }];
+    let marks = [store::Replacement { id: id.clone(), change: store::Change::Forgotten }];
     let upkeep = store.upkeep("test").unwrap();
     upkeep.replace(&marks, &[]).unwrap();
     let emptied: Vec<_> = store.history(&id).unwrap().iter().map(emptied).collect();
@@ -171,14 +171,14 @@ fn emptied(version: &store::Version) -> store::Replacement {
     let nothing = Payload::default();
     let found_hash = nothing.content_hash(None).unwrap();
     let reason = base::object::RedactionReason::Forgotten;
-    store::Replacement::Version {
-        id: version.envelope.id.clone(),
+    let change = store::Change::Version {
         tx_id: version.tx_id,
         fields: serde_json::Map::new(),
         content: None,
         additional: std::collections::BTreeMap::new(),
         redacted: Some(base::object::Redaction { reason, found_hash }),
-    }
+    };
+    store::Replacement { id: version.envelope.id.clone(), change }
 }
 
 /// Not a test of its own: a process that is killed at its work.
