@@ -46,7 +46,7 @@ impl Store {
             }
             error => error,
         })?;
-        let copy = SqliteBackend::open_copy(&beside).map(Self::viewed);
+        let copy = SqliteBackend::open_copy(&beside).map(Self::of_file);
         let report = doctor::checked(&beside.to_string_lossy(), copy, true, &mut |_| Ok(()))?;
         if let Some(damage) = report.findings.iter().find(|found| found.kind.is_damage()) {
             let (path, source) = (self.path().into(), damage.problem.as_str().into());

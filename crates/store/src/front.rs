@@ -59,12 +59,9 @@ impl Store {
             return Ok(Self::with_backend(Arc::new(SqliteBackend::in_memory()?)));
         }
         let backend = SqliteBackend::open(Path::new(path))?;
-        let path = backend.path.to_string_lossy().into_owned();
-        let notice = notices(&backend, &path);
-        let mut store = Self::with_backend(Arc::new(backend));
-        store.path = path.into();
-        store.notice = (!notice.is_empty()).then(|| notice.join("; ").into());
-        Ok(store)
+        let notices = notices(&backend, &backend.path.to_string_lossy());
+        let notice = (!notices.is_empty()).then(|| notices.join("; ").into());
+        Ok(Self { notice, ..Self::of_file(backend) })
     }
 
     /// Opens the store at `path` like [`Self::open`], but does not create one.
@@ -86,11 +83,11 @@ impl Store {
             return Self::open(path);
         }
         refuse_missing(path)?;
-        Ok(Self::viewed(SqliteBackend::open_read_only(Path::new(path))?))
+        Ok(Self::of_file(SqliteBackend::open_read_only(Path::new(path))?))
     }
 
-    /// A store in a file that was opened to read it.
-    pub(super) fn viewed(backend: SqliteBackend) -> Self {
+    /// A store in a file.
+    pub(super) fn of_file(backend: SqliteBackend) -> Self {
         let path = backend.path.to_string_lossy().into_owned();
         Self { path: path.into(), ..Self::with_backend(Arc::new(backend)) }
     }
@@ -322,6 +319,9 @@ impl Store {
     /// Lists versions of all objects written after transaction `after`, in the order of writing:
     /// whole transactions, at least one, until `limit` versions are reached.
     pub fn changes(&self, after: TxId, limit: usize) -> Result<Vec<Version>> {
+        self.backend.changes(after, limit)
+    }
+
     /// The versions of all objects up to a transaction, in the order of writing, in pages of whole
     /// transactions. An error ends them.
     pub fn log(&self, until: TxId, versions: usize) -> impl Iterator<Item = Result<Vec<Version>>> {
@@ -334,9 +334,6 @@ impl Store {
             }
             Some(page)
         })
-    }
-
-        self.backend.changes(after, limit)
     }
 
     /// The nicknames of an object, in order.

@@ -103,16 +103,7 @@ impl SqliteBackend {
     pub fn open(path: &Path) -> Result<Self> {
         let path = absolute(path)?;
         let real = open::create(&path)?;
-        let opened = open::writer(&real)?;
-        let readers = vec![slot(open::reader(&real)?), slot(open::reader(&real)?)];
-        Ok(Self {
-            place: Place::of(real).map(Arc::new),
-            mark: Mutex::new(opened.mark.map(Arc::new)),
-            lost: opened.lost,
-            writer: slot(opened.writer),
-            readers,
-            ..Self::at(path, opened.store_id, opened.journal)
-        })
+        Ok(Self { path, ..open::writer(real)? })
     }
 
     /// Creates an empty store in memory, gone when it is closed or dropped. Nothing of it touches a
@@ -135,23 +126,13 @@ impl SqliteBackend {
     /// than this program's.
     pub fn open_read_only(path: &Path) -> Result<Self> {
         let path = absolute(path)?;
-        Ok(Self::view(open::viewers(&path)?, path))
+        let viewed = open::viewers(&path)?;
+        Ok(Self { path, ..viewed })
     }
 
     /// Opens a copy that no other process has, whoever may read it there.
     pub(crate) fn open_copy(path: &Path) -> Result<Self> {
-        let viewed = open::view(path, open::How::ReadAlone).map_err(|failure| failure.at(path))?;
-        Ok(Self::view(viewed, path.to_owned()))
-    }
-
-    fn view(viewed: open::Viewed, path: PathBuf) -> Self {
-        Self {
-            read_only: true,
-            mark: Mutex::new(viewed.mark.map(Arc::new)),
-            readers: viewed.readers.map(slot).into(),
-            watcher: Some(slot(viewed.watcher)),
-            ..Self::at(path, viewed.store_id, JournalMode::WriteAhead)
-        }
+        open::view(path, open::How::ReadAlone).map_err(|failure| failure.at(path))
     }
 
     /// A store without a connection.

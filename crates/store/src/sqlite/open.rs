@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -13,8 +13,8 @@ use uuid::Uuid;
 use super::aside::BESIDE;
 use super::failure::{self, Step};
 use super::mark::Mark;
-use super::{JournalMode, locks, lost, schema};
-use crate::Lost;
+use super::place::Place;
+use super::{JournalMode, SqliteBackend, locks, lost, schema, slot};
 use base::error::{Error, Result};
 use base::lock;
 use files::{Mounts, private, with_end};
@@ -24,17 +24,6 @@ const STATEMENTS: usize = 128;
 
 /// A write-ahead log that grew beyond this is truncated when it starts over.
 const WAL_LIMIT_BYTES: i64 = 64 << 20;
-
-/// A file that was opened for writing.
-pub(super) struct Opened {
-    pub writer: Connection,
-    pub store_id: String,
-    pub journal: JournalMode,
-    /// `None` if it cannot be kept.
-    pub mark: Option<Mark>,
-    /// Transactions that were found missing just now.
-    pub lost: Option<Lost>,
-}
 
 /// Creates the file and its folders, accessible to their user only, if they are missing. Returns
 /// the file's location with its folder's canonical path, so that no unchecked link is on the way.
@@ -104,9 +93,10 @@ pub(super) fn unavailable(path: &Path, problem: &str, source: Option<std::io::Er
     }
 }
 
-/// Opens the writing connection, checks the file and brings its schema up to date. The path is that
-/// of [`create`].
-pub(super) fn writer(path: &Path) -> Result<Opened> {
+/// Opens the file for writing, checks it and brings its schema up to date. The path is that of
+/// [`create`].
+pub(super) fn writer(real: PathBuf) -> Result<SqliteBackend> {
+    let path = real.as_path();
     // Open the mark first, so that the store is not set aside meanwhile. A missing one is created
     // once the file is known to be ours.
     let mut mark = Mark::open(path, false)?;
@@ -131,7 +121,7 @@ pub(super) fn writer(path: &Path) -> Result<Opened> {
         }
         let note = |mark| lost::note(&mut writer, &migrated, mark);
         let lost = mark.as_ref().map(note).transpose()?.flatten();
-        Ok(Opened { writer, store_id: migrated.store_id, journal, mark: None, lost })
+        Ok((writer, migrated.store_id, journal, lost))
     };
     let opened = failure::while_busy(&mut open).map_err(|failure| {
         if failure.code() == Some(ErrorCode::CannotOpen) && folder_is_read_only(path) {
@@ -139,7 +129,15 @@ pub(super) fn writer(path: &Path) -> Result<Opened> {
         }
         failure.at(path)
     });
-    Ok(Opened { mark, ..opened? })
+    let (writer, store_id, journal, lost) = opened?;
+    Ok(SqliteBackend {
+        writer: slot(writer),
+        readers: vec![slot(reader(path)?), slot(reader(path)?)],
+        place: Place::of(real.clone()).map(Arc::new),
+        mark: Mutex::new(mark.map(Arc::new)),
+        lost,
+        ..SqliteBackend::at(real, store_id, journal)
+    })
 }
 
 /// Creates an empty in-memory database with the tables of a store; returns its only connection and
@@ -177,17 +175,9 @@ pub(super) fn reader(path: &Path) -> Result<Connection> {
     failure::while_busy(open).map_err(|failure| failure.at(path))
 }
 
-/// A file that was opened read-only.
-pub(super) struct Viewed {
-    pub readers: [Connection; 2],
-    pub watcher: Connection,
-    pub store_id: String,
-    pub mark: Option<Mark>,
-}
-
 /// Opens connections that leave the file and its log as they are. Nothing is created, migrated or
 /// moved.
-pub(super) fn viewers(path: &Path) -> Result<Viewed> {
+pub(super) fn viewers(path: &Path) -> Result<SqliteBackend> {
     let missing = |error| unavailable(path, "it cannot be found", Some(error));
     let real = in_canonical_folder(path).map_err(missing)?;
     if fs::symlink_metadata(&real).map_err(missing)?.is_dir() {
@@ -216,7 +206,7 @@ pub(super) fn viewers(path: &Path) -> Result<Viewed> {
 }
 
 /// Opens connections that only read, wherever the file is.
-pub(super) fn view(path: &Path, how: How) -> Step<Viewed> {
+pub(super) fn view(path: &Path, how: How) -> Step<SqliteBackend> {
     let open = || -> Step<Connection> {
         let viewer = connect_with(path, how)?;
         schema::check(&viewer, path)?;
@@ -224,8 +214,13 @@ pub(super) fn view(path: &Path, how: How) -> Step<Viewed> {
     };
     let readers = [open()?, open()?];
     let store_id = schema::identity(&readers[0], path)?;
-    let mark = Mark::open_read_only(path);
-    Ok(Viewed { readers, watcher: connect_with(path, how)?, store_id, mark })
+    Ok(SqliteBackend {
+        read_only: true,
+        mark: Mutex::new(Mark::open_read_only(path).map(Arc::new)),
+        readers: readers.map(slot).into(),
+        watcher: Some(slot(connect_with(path, how)?)),
+        ..SqliteBackend::at(path.to_owned(), store_id, JournalMode::WriteAhead)
+    })
 }
 
 /// Whether there is a non-empty log.
