@@ -9,6 +9,7 @@
 //! a store is in use.
 
 use std::fs::{self, File, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{io, thread};
@@ -185,27 +186,16 @@ fn is_at(_file: &File, path: &Path) -> bool {
     fs::exists(path).unwrap_or(false)
 }
 
-#[cfg(unix)]
-use std::os::unix::fs::FileExt;
+// Whoever has a mark reads and writes it one call after another, since the place in the file is one.
 
-#[cfg(unix)]
-fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
-    file.read_at(bytes, at)
+fn read_at(mut file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
+    file.seek(SeekFrom::Start(at))?;
+    file.read(bytes)
 }
 
-#[cfg(unix)]
-fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
-    file.write_all_at(bytes, at)
-}
-
-#[cfg(windows)]
-fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, bytes, at)
-}
-
-#[cfg(windows)]
-fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
-    std::os::windows::fs::FileExt::seek_write(file, bytes, at).map(drop)
+fn write_at(mut file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    file.seek(SeekFrom::Start(at))?;
+    file.write_all(bytes)
 }
 
 #[cfg(test)]
