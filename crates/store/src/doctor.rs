@@ -176,6 +176,19 @@ impl Examination<'_> {
         Ok(())
     }
 
+    /// What was read; that it cannot be read is a finding.
+    fn read<T>(
+        &mut self,
+        kind: FindingKind,
+        object: Option<&ObjectId>,
+        read: Result<T>,
+    ) -> Result<Option<T>> {
+        match read {
+            Ok(read) => Ok(Some(read)),
+            Err(error) => self.add(kind, object, None, &error).map(|()| None),
+        }
+    }
+
     fn say(
         &mut self,
         kind: FindingKind,
@@ -196,42 +209,32 @@ impl Examination<'_> {
 
     /// Runs the backend's own checks.
     fn file(&mut self) -> Result<()> {
-        match self.upkeep.check_integrity() {
-            Ok(problems) => {
-                for problem in problems {
-                    self.say(FindingKind::File, None, None, problem);
-                }
-                Ok(())
-            }
-            Err(error) => self.add(FindingKind::File, None, None, &error),
+        let problems = self.read(FindingKind::File, None, self.upkeep.check_integrity())?;
+        for problem in problems.unwrap_or_default() {
+            self.say(FindingKind::File, None, None, problem);
         }
+        Ok(())
     }
 
     /// Reports transactions that went missing.
     fn lost(&mut self) -> Result<()> {
-        match self.store.lost() {
-            Ok(all) => {
-                for lost in all {
-                    let problem = format!(
-                        "transactions {} to {} of store `{}` had been written and were missing on {}",
-                        lost.from, lost.to, lost.store_id, lost.noticed
-                    );
-                    self.say(FindingKind::Lost, None, Some(lost.to), problem);
-                }
-                Ok(())
-            }
-            Err(error) => self.add(FindingKind::File, None, None, &error),
+        let all = self.read(FindingKind::File, None, self.store.lost())?;
+        for lost in all.unwrap_or_default() {
+            let problem = format!(
+                "transactions {} to {} of store `{}` had been written and were missing on {}",
+                lost.from, lost.to, lost.store_id, lost.noticed
+            );
+            self.say(FindingKind::Lost, None, Some(lost.to), problem);
         }
+        Ok(())
     }
 
     /// Checks every content, including those that no version refers to.
     fn contents(&mut self) -> Result<()> {
         let mut after: Option<Hash> = None;
         loop {
-            let page = match self.upkeep.content_hashes(after.as_ref(), PAGE) {
-                Ok(page) => page,
-                Err(error) => return self.add(FindingKind::Content, None, None, &error),
-            };
+            let page = self.upkeep.content_hashes(after.as_ref(), PAGE);
+            let Some(page) = self.read(FindingKind::Content, None, page)? else { return Ok(()) };
             for hash in &page {
                 self.content(hash)?;
             }
@@ -244,13 +247,10 @@ impl Examination<'_> {
     }
 
     fn content(&mut self, recorded: &Hash) -> Result<()> {
-        let text = match self.store.backend().content(recorded) {
-            Ok(Some(text)) => text,
-            // Removed since it was listed. If a version still needed it, checking that version
-            // would show it.
-            Ok(None) => return Ok(()),
-            Err(error) => return self.add(FindingKind::Content, None, None, &error),
-        };
+        let text = self.store.backend().content(recorded);
+        // One that was removed since it was listed, and that a version still needs, shows when that
+        // version is checked.
+        let Some(Some(text)) = self.read(FindingKind::Content, None, text)? else { return Ok(()) };
         let found = Hash::of(&text);
         if found != *recorded {
             let error = hash_mismatch("content", &found, recorded);
@@ -356,10 +356,7 @@ impl Examination<'_> {
     /// Checks every object of one type: its nicknames and its items.
     fn objects(&mut self, kind: ObjectType) -> Result<()> {
         for page in self.store.pages(kind, PAGE) {
-            let page = match page {
-                Ok(page) => page,
-                Err(error) => return self.add(FindingKind::Version, None, None, &error),
-            };
+            let Some(page) = self.read(FindingKind::Version, None, page)? else { break };
             for version in &page {
                 self.object(&version.envelope)?;
             }
@@ -371,9 +368,9 @@ impl Examination<'_> {
     fn object(&mut self, envelope: &Envelope) -> Result<()> {
         let id = &envelope.id;
         self.report.checked.objects += 1;
-        let nicknames = match self.store.nicknames(id) {
-            Ok(nicknames) => nicknames,
-            Err(error) => return self.add(FindingKind::Nickname, Some(id), None, &error),
+        let nicknames = self.store.nicknames(id);
+        let Some(nicknames) = self.read(FindingKind::Nickname, Some(id), nicknames)? else {
+            return Ok(());
         };
         for nickname in nicknames {
             // A nickname that was given away meanwhile leads elsewhere; only one that leads nowhere
@@ -388,10 +385,8 @@ impl Examination<'_> {
         if envelope.kind.is_content() {
             return Ok(());
         }
-        match self.store.history(id) {
-            Ok(versions) => self.items(id, &versions),
-            Err(error) => self.add(FindingKind::Version, Some(id), None, &error),
-        }
+        let versions = self.read(FindingKind::Version, Some(id), self.store.history(id))?;
+        versions.map_or(Ok(()), |versions| self.items(id, &versions))
     }
 }
 

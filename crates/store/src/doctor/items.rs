@@ -44,9 +44,9 @@ impl Examination<'_> {
         let end = lengths.keys().next_back().copied().unwrap_or(0);
         loop {
             let range = position..position.saturating_add(POSITIONS);
-            let mut items = match self.store.backend().placed_items(id, range.clone()) {
-                Ok(items) => items,
-                Err(error) => return self.add(FindingKind::Items, Some(id), None, &error),
+            let items = self.store.backend().placed_items(id, range.clone());
+            let Some(mut items) = self.read(FindingKind::Items, Some(id), items)? else {
+                return Ok(());
             };
             items.retain(|placed| placed.from <= self.until);
             if items.is_empty() && position >= end {
