@@ -147,7 +147,7 @@ impl Finder {
             _ => String::new(),
         };
         let place = RelationPlace { field, path: path.to_string(), line: None, range: None };
-        self.relations.push(Relation { kind, written, place });
+        self.push(kind, written, place);
     }
 
     /// Records that a file exists, and what its path says about its vault.
@@ -205,15 +205,18 @@ impl Finder {
                     let (line, range) = (Some(place.line as u64), Some(place.range));
                     let (field, path) = ("items".to_owned(), path.to_string());
                     let place = RelationPlace { field, path, line, range };
-                    self.wikilink(Relation { kind: RelationKind::Wikilink, written, place });
+                    self.push(RelationKind::Wikilink, written, place);
                 }
             }
         }
     }
 
-    fn wikilink(&mut self, relation: Relation) {
-        let is_named = matches!(&relation.written, Written::Link { target, .. } if named_key(target).is_some());
-        if is_named {
+    /// Adds a relation; a wikilink that names an object, also by what it names.
+    fn push(&mut self, kind: RelationKind, written: Written, place: RelationPlace) {
+        let is_named =
+            matches!(&written, Written::Link { target, .. } if named_key(target).is_some());
+        let relation = Relation { kind, written, place };
+        if is_named && kind == RelationKind::Wikilink {
             self.relations.push(Relation { kind: RelationKind::Named, ..relation.clone() });
         }
         self.relations.push(relation);
@@ -230,11 +233,7 @@ impl Finder {
             line: Some(place.line as u64),
             range: Some(place.range),
         };
-        let relation = Relation { kind, written, place };
-        match kind {
-            RelationKind::Wikilink => self.wikilink(relation),
-            _ => self.relations.push(relation),
-        }
+        self.push(kind, written, place);
     }
 }
 
