@@ -1,7 +1,6 @@
 //! Reads that check hashes: contents, items, payloads and pinned versions. Must not know which
 //! backend it reads.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -133,17 +132,16 @@ impl Store {
     /// # Errors
     /// As [`Self::content`].
     pub fn payload(&self, version: &Version) -> Result<Payload> {
-        let mut payload = Payload {
-            content: self.content(version)?,
+        let text = |hash: &Hash| self.text(&version.envelope.id, hash);
+        let additional = version.additional.iter();
+        Ok(Payload {
+            content: version.content.as_ref().map(text).transpose()?,
             source_hash: version.source_hash.clone(),
             fields: version.fields.clone(),
-            additional: BTreeMap::new(),
-        };
-        for (name, recorded) in &version.additional {
-            let text = self.text(&version.envelope.id, recorded)?;
-            payload.additional.insert(name.clone(), text);
-        }
-        Ok(payload)
+            additional: additional
+                .map(|(name, hash)| Ok((name.clone(), text(hash)?)))
+                .collect::<Result<_>>()?,
+        })
     }
 
     /// Recomputes the payload hash of a version and compares it with the recorded one; for a

@@ -102,18 +102,13 @@ impl Phrase {
         Self { terms, is_prefix: false }
     }
 
-    /// Whether this phrase ends at `terms[at]`.
-    pub(crate) fn ends_at<T: AsRef<str>>(&self, terms: &[T], at: usize) -> bool {
-        let count = self.terms.len();
-        let Some(start) = (at + 1).checked_sub(count) else { return false };
-        let last = count - 1;
-        terms[start..=at].iter().zip(&self.terms).enumerate().all(|(place, (found, wanted))| {
-            let found = found.as_ref();
-            if self.is_prefix && place == last {
-                found.starts_with(&**wanted)
-            } else {
-                found == wanted
-            }
+    /// Whether this phrase ends with the term at a place, of terms and where they start.
+    pub(super) fn ends_at(&self, terms: &[(String, usize)], at: usize) -> bool {
+        let last = self.terms.len() - 1;
+        let Some(start) = at.checked_sub(last) else { return false };
+        let pairs = terms[start..=at].iter().zip(&self.terms).enumerate();
+        pairs.into_iter().all(|(place, ((found, _), wanted))| {
+            found == wanted || (self.is_prefix && place == last && found.starts_with(&**wanted))
         })
     }
 }

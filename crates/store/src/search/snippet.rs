@@ -177,16 +177,7 @@ fn window(text: &str, line: &Range<usize>, first: usize) -> Range<usize> {
 }
 
 /// A term that was read, and where it starts.
-struct Seen {
-    term: String,
-    start: usize,
-}
-
-impl AsRef<str> for Seen {
-    fn as_ref(&self) -> &str {
-        &self.term
-    }
-}
+type Seen = (String, usize);
 
 /// The lines that hold the beginning of a wanted term, or a letter that folding may change, with
 /// the units that may start there.
@@ -265,7 +256,7 @@ fn add_matches(text: &str, part: Range<usize>, expression: &Expression, found: &
     let mut seen: Vec<Seen> = Vec::new();
     let offset = part.start;
     each_term(&text[part], |term, at, kind| {
-        let now = Seen { term: term.to_owned(), start: offset + at.start };
+        let now = (term.to_owned(), offset + at.start);
         if kind == TermKind::Joined {
             push_found(units, &[now], offset + at.end, found);
             return ControlFlow::Continue(());
@@ -285,7 +276,7 @@ fn push_found(units: &[SearchUnit], seen: &[Seen], end: usize, found: &mut Vec<M
     let last = seen.len() - 1;
     for (unit, SearchUnit { phrases }) in units.iter().enumerate() {
         for phrase in phrases.iter().filter(|phrase| phrase.ends_at(seen, last)) {
-            let start = seen[last + 1 - phrase.terms.len()].start;
+            let (_, start) = seen[last + 1 - phrase.terms.len()];
             found.push(Match { unit, at: start..end });
         }
     }

@@ -112,16 +112,16 @@ impl Class {
     }
 }
 
+/// Takes a term, the bytes that it comes from, and what it is.
+type Take<'a> = &'a mut dyn FnMut(&str, Range<usize>, TermKind) -> ControlFlow<()>;
+
 struct Scanner<'a> {
     text: &'a str,
     stemmer: &'a Stemmer,
 }
 
 impl Scanner<'_> {
-    fn scan(
-        &self,
-        take: &mut impl FnMut(&str, Range<usize>, TermKind) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+    fn scan(&self, take: Take<'_>) -> ControlFlow<()> {
         let mut at = 0;
         // Up to here the text is known not to be a blob.
         let mut looked_at = 0;
@@ -169,11 +169,7 @@ impl Scanner<'_> {
             && self.text[word].bytes().all(|byte| byte.is_ascii_lowercase())
     }
 
-    fn word(
-        &self,
-        word: Range<usize>,
-        take: &mut impl FnMut(&str, Range<usize>, TermKind) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+    fn word(&self, word: Range<usize>, take: Take<'_>) -> ControlFlow<()> {
         let text = &self.text[word.clone()];
         let parts = parts(text);
         for part in &parts {
@@ -190,11 +186,7 @@ impl Scanner<'_> {
         stemmed(self.stemmer, fold(cut(word)))
     }
 
-    fn pairs(
-        &self,
-        run: Range<usize>,
-        take: &mut impl FnMut(&str, Range<usize>, TermKind) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+    fn pairs(&self, run: Range<usize>, take: Take<'_>) -> ControlFlow<()> {
         let text = &self.text[run.clone()];
         let folded: Vec<char> = fold(text).chars().collect();
         let mut places: Vec<usize> = text.char_indices().map(|(at, _)| run.start + at).collect();
