@@ -40,7 +40,6 @@ use self::runtime::Runtime;
 pub(crate) use self::types::{
     At, ClientOptions, Document, EntityTx, LoggedTx, Row, Status, SubmitError, Tx, TxOp,
 };
-use super::edn;
 use base::error::{Error, Result};
 use base::lock;
 use base::object::{Room, Timestamp};
@@ -221,7 +220,8 @@ impl Client {
         Ok(versions.into_iter().map(|version| version.tx).collect())
     }
 
-    /// The results of a query. `query` is an EDN map; `args` are the values of its `:in`.
+    /// The results of a query. `query` is an EDN map; `args` are the values of its `:in`: texts,
+    /// truth values, and lists of them, which EDN writes as JSON does.
     pub(crate) fn query(
         &self,
         query: &str,
@@ -229,16 +229,8 @@ impl Client {
         at: At,
         room: &Room,
     ) -> Result<Vec<Vec<Value>>> {
-        let mut body = format!("{{:query {query}, :in-args [");
-        for arg in args {
-            edn::write_value(arg, &mut body).map_err(|edn::NotEdn { key }| {
-                let problem =
-                    format!("asks for an object with the key `{key}`, which EDN cannot say");
-                Error::argument("query", problem)
-            })?;
-            body.push(' ');
-        }
-        body.push_str("]}");
+        let args = args.iter().map(Value::to_string).collect::<Vec<_>>().join(" ");
+        let body = format!("{{:query {query}, :in-args [{args}]}}");
         let mut request = Request::get("query", Notation::Json);
         request.body = Some((Notation::Edn, body.into_bytes()));
         self.ask_long(&self.as_of(request, at), room, answers::tuples)

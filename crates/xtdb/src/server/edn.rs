@@ -1,5 +1,5 @@
-//! The part of EDN that XTDB prints and accepts: the values, a reader for answers, a writer for
-//! queries. Must not know what an answer means.
+//! The part of EDN that XTDB prints: the values, and a reader for answers. Must not know what an
+//! answer means.
 //!
 //! This reader is our own because the existing crates either read a whole text at once or accept
 //! invalid EDN: XTDB prints the keys of JSON objects as keywords whatever they contain (`{:with
@@ -11,8 +11,6 @@ mod read;
 mod tests;
 
 use std::fmt;
-
-use serde_json::Value;
 
 pub(super) use self::read::{Reader, read_all};
 use base::object::Timestamp;
@@ -57,69 +55,5 @@ impl fmt::Display for Edn {
             Self::Tagged(..) => "a tagged value",
             Self::Other(kind) => kind,
         })
-    }
-}
-
-/// A key that no keyword can express, so that it would be misread.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct NotEdn {
-    pub(super) key: String,
-}
-
-/// Writes a value. The keys of objects become keywords, as in a JSON put.
-///
-/// # Errors
-/// A key with characters that a keyword may not have.
-pub(super) fn write_value(value: &Value, into: &mut String) -> Result<(), NotEdn> {
-    match value {
-        Value::Null => into.push_str("nil"),
-        // JSON's escapes are EDN's too.
-        Value::Bool(_) | Value::String(_) => into.push_str(&value.to_string()),
-        Value::Number(number) => {
-            into.push_str(&value.to_string());
-            if number.is_u64() && !number.is_i64() {
-                into.push('N');
-            }
-        }
-        Value::Array(members) => {
-            into.push('[');
-            for (place, member) in members.iter().enumerate() {
-                if place > 0 {
-                    into.push(' ');
-                }
-                write_value(member, into)?;
-            }
-            into.push(']');
-        }
-        Value::Object(entries) => {
-            into.push('{');
-            for (place, (key, value)) in entries.iter().enumerate() {
-                if !is_keyword(key) {
-                    return Err(NotEdn { key: key.clone() });
-                }
-                into.push_str(if place > 0 { ", :" } else { ":" });
-                into.push_str(key);
-                into.push(' ');
-                write_value(value, into)?;
-            }
-            into.push('}');
-        }
-    }
-    Ok(())
-}
-
-/// Whether Clojure reads `:KEY` as a keyword with this name.
-fn is_keyword(key: &str) -> bool {
-    let plain = |part: &str| {
-        !part.is_empty()
-            && part.chars().all(|char| char.is_alphanumeric() || ".*+!-_?$%&=<>".contains(char))
-    };
-    match key.split_once('/') {
-        Some((namespace, name)) => {
-            plain(namespace)
-                && !namespace.starts_with(|first: char| first.is_numeric())
-                && plain(name)
-        }
-        None => plain(key),
     }
 }

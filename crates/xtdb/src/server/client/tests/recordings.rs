@@ -7,6 +7,7 @@ use std::path::Path;
 use flate2::read::GzDecoder;
 
 use super::*;
+use crate::server::edn;
 
 const URL: &str = "http://localhost:3000";
 
