@@ -26,10 +26,8 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use serde_json::Value;
-use tokio::time::timeout;
 
 use self::answers::Long;
 use self::body::Body;
@@ -79,10 +77,7 @@ impl Client {
     /// The server's status; also the way to find out what answers there.
     pub(crate) fn status(&self) -> Result<Status> {
         self.ask(&Request::get("status", Notation::Json), answers::status).or_else(|error| {
-            let limit = self.http.limits.left(Duration::MAX);
-            let look =
-                async { timeout(limit, found::look(&self.http, &error)).await.ok().flatten() };
-            let found = self.runtime()?.wait(look);
+            let found = found::look(&self.http, &*self.runtime()?, &error);
             Err(found.map_or(error, |found| failure::foreign(self.url(), found)))
         })
     }

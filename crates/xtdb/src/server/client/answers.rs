@@ -57,8 +57,7 @@ pub(super) fn status(reply: &Reply) -> Read<Status> {
 
 /// `/submit-tx`: the transaction's ID.
 pub(super) fn submitted(reply: &Reply) -> Read<i64> {
-    reply.expect(202)?;
-    json::<Submitted>(reply).map(|told| told.tx_id)
+    json::<Submitted>(reply, 202).map(|told| told.tx_id)
 }
 
 #[derive(Deserialize)]
@@ -74,8 +73,7 @@ pub(super) fn committed(reply: &Reply) -> Read<bool> {
         #[serde(rename = "txCommitted?")]
         committed: bool,
     }
-    reply.expect(200)?;
-    json::<Told>(reply).map(|told| told.committed)
+    json::<Told>(reply, 200).map(|told| told.committed)
 }
 
 /// `/tx-log`, without operations.
@@ -85,13 +83,11 @@ pub(super) fn transactions(answer: Long<'_>) -> Read<Vec<Tx>> {
 
 /// `/await-tx`.
 pub(super) fn tx(reply: &Reply) -> Read<Tx> {
-    reply.expect(200)?;
     tx_of(&notation(reply)?).ok_or_else(|| shape(reply))
 }
 
 /// `/db`: the time of the server's clock.
 pub(super) fn time(reply: &Reply) -> Read<Timestamp> {
-    reply.expect(200)?;
     match notation(reply)?.get("xtdb.api/valid-time") {
         Some(&Edn::Instant(time)) => Ok(time),
         _ => Err(shape(reply)),
@@ -100,16 +96,12 @@ pub(super) fn time(reply: &Reply) -> Read<Timestamp> {
 
 /// `/latest-completed-tx`: `None` in an empty database.
 pub(super) fn latest(reply: &Reply) -> Read<Option<Tx>> {
-    if is_absent(reply) { Ok(None) } else { tx(reply).map(Some) }
+    if_present(reply, tx)
 }
 
 /// `/latest-submitted-tx`: `None` in an empty database.
 pub(super) fn latest_id(reply: &Reply) -> Read<Option<i64>> {
-    if is_absent(reply) {
-        return Ok(None);
-    }
-    reply.expect(200)?;
-    json::<Submitted>(reply).map(|told| Some(told.tx_id))
+    if_present(reply, |reply| json::<Submitted>(reply, 200).map(|told| told.tx_id))
 }
 
 /// `/entity`.
@@ -129,16 +121,14 @@ pub(super) fn entity(mut answer: Long<'_>) -> Read<Option<Document>> {
 
 /// `/entity-tx`.
 pub(super) fn entity_tx(reply: &Reply) -> Read<Option<EntityTx>> {
-    if is_absent(reply) {
-        return Ok(None);
-    }
-    reply.expect(200)?;
-    let told = notation(reply)?;
-    let read = || {
-        let is_deleted = hash_of(told.get("xtdb.api/content-hash")?)? == DELETED;
-        Some(EntityTx { tx: tx_of(&told)?, is_deleted })
-    };
-    read().map(Some).ok_or_else(|| shape(reply))
+    if_present(reply, |reply| {
+        let told = notation(reply)?;
+        let read = || {
+            let is_deleted = hash_of(told.get("xtdb.api/content-hash")?)? == DELETED;
+            Some(EntityTx { tx: tx_of(&told)?, is_deleted })
+        };
+        read().ok_or_else(|| shape(reply))
+    })
 }
 
 /// A version in a history, without its document.
@@ -190,8 +180,7 @@ pub(super) fn tuples(mut answer: Long<'_>) -> Read<Vec<Vec<Value>>> {
 
 /// `/attribute-stats`.
 pub(super) fn attribute_stats(reply: &Reply) -> Read<BTreeMap<String, u64>> {
-    reply.expect(200)?;
-    json(reply)
+    json(reply, 200)
 }
 
 /// The time of one transaction in the log, from EDN.
@@ -286,7 +275,12 @@ fn is_absent(reply: &Reply) -> bool {
     reply.status == 404 && reply.text_of("error").is_some_and(is_said)
 }
 
-fn json<T: DeserializeOwned>(reply: &Reply) -> Read<T> {
+fn if_present<T>(reply: &Reply, read: impl FnOnce(&Reply) -> Read<T>) -> Read<Option<T>> {
+    if is_absent(reply) { Ok(None) } else { read(reply).map(Some) }
+}
+
+fn json<T: DeserializeOwned>(reply: &Reply, status: u16) -> Read<T> {
+    reply.expect(status)?;
     serde_json::from_slice(&reply.body).map_err(|error| {
         if reply.body.is_empty() {
             again(reply, "is empty")
@@ -379,6 +373,7 @@ impl<'de, T, E: FnMut(Value) -> Option<T>> Visitor<'de> for Members<'_, E> {
 }
 
 fn notation(reply: &Reply) -> Read<Edn> {
+    reply.expect(200)?;
     edn::read_all(&reply.body).map_err(|problem| misread(reply, &problem))
 }
 

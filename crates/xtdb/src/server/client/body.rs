@@ -64,8 +64,17 @@ impl<'a> Body<'a> {
     fn next_chunk(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         let start = Instant::now();
         let left = self.patience.saturating_sub(self.waited);
-        let chunk =
-            self.runtime.wait(chunk(self.limits, &mut self.response, left, self.come.get()))?;
+        let limit = self.limits.left(left.min(self.limits.request_timeout));
+        let response = &mut self.response;
+        let chunk = match self.runtime.wait(async { timeout(limit, response.chunk()).await }) {
+            Ok(Ok(chunk)) => chunk.map(|chunk| chunk.to_vec()),
+            Ok(Err(error)) => return Err(failure::of_transport(&self.limits.url, error)),
+            Err(_) => {
+                let asked = response.url().path().rsplit('/').next().unwrap_or_default();
+                let (come, limit) = (Some(self.come.get()), self.limits.request_timeout);
+                return Err(Failure::never(self.limits.timeout(asked, come, limit)));
+            }
+        };
         self.waited += start.elapsed();
         let length = chunk.as_ref().map_or(0, Vec::len);
         self.patience += Duration::from_secs(length as u64) / SLOWEST_LINE;
@@ -74,24 +83,6 @@ impl<'a> Body<'a> {
             return Err(too_long(&self.limits.url, self.limits.max_body));
         }
         Ok(chunk)
-    }
-}
-
-/// The next part of a body; `None` at its end. `come`: bytes that came before.
-pub(super) async fn chunk(
-    limits: &Limits,
-    response: &mut Response,
-    left: Duration,
-    come: usize,
-) -> Result<Option<Vec<u8>>, Failure> {
-    let left = limits.left(left.min(limits.request_timeout));
-    match timeout(left, response.chunk()).await {
-        Ok(Ok(chunk)) => Ok(chunk.map(|chunk| chunk.to_vec())),
-        Ok(Err(error)) => Err(failure::of_transport(&limits.url, error)),
-        Err(_) => {
-            let asked = response.url().path().rsplit('/').next().unwrap_or_default().to_owned();
-            Err(Failure::never(limits.timeout(&asked, Some(come), limits.request_timeout)))
-        }
     }
 }
 

@@ -8,6 +8,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::http::Http;
+use super::runtime::Runtime;
 use base::error::Error;
 
 /// PostgreSQL's request for TLS (its documentation, section 54.7): every server that speaks the
@@ -20,14 +21,16 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// What answers, in words; `None` if unknown. `error` is the outcome of asking it for XTDB's
 /// status.
-pub(super) async fn look(http: &Http, error: &Error) -> Option<String> {
+pub(super) fn look(http: &Http, runtime: &Runtime, error: &Error) -> Option<String> {
     match error {
         Error::XtdbUnavailable { .. } => {
             let found = "it speaks PostgreSQL's protocol, as XTDB 2 does";
-            speaks_postgres(http).await.then(|| found.to_owned())
+            let limit = http.limits.left(Duration::MAX);
+            let speaks = runtime.wait(async { timeout(limit, speaks_postgres(http)).await });
+            speaks.unwrap_or(false).then(|| found.to_owned())
         }
         Error::XtdbForeign { .. } => {
-            let health = http.ask_at_root("/healthz/alive").await?;
+            let health = http.ask_at_root(runtime, "/healthz/alive")?;
             let says = |text: &str| health.body.starts_with(text.as_bytes());
             let is_xtdb = match health.status {
                 200 => says("Alive."),

@@ -12,7 +12,7 @@ use reqwest::{Client, Method, Response, Url};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::body::{Body, chunk};
+use super::body::Body;
 use super::failure::{self, Again, Failure};
 use super::reply::Reply;
 use super::runtime::Runtime;
@@ -272,25 +272,17 @@ impl Http {
     }
 
     /// Requests something outside XTDB's own paths, once.
-    pub(super) async fn ask_at_root(&self, path: &str) -> Option<Reply> {
+    pub(super) fn ask_at_root(&self, runtime: &Runtime, path: &str) -> Option<Reply> {
         let mut url = self.base.clone();
         url.set_path(path);
+        let (limit, come) = (self.connect_timeout(), Cell::new(0));
         let pool = Arc::clone(&lock(&self.pool));
         let asked = pool.execute(reqwest::Request::new(Method::GET, url));
-        let mut response = timeout(self.connect_timeout(), asked).await.ok()?.ok()?;
+        let response = runtime.wait(async { timeout(self.limits.left(limit), asked).await });
+        let response = response.ok()?.ok()?;
         let mut reply = self.head(&response);
-        let whole = timeout(self.connect_timeout(), async {
-            while let Some(chunk) =
-                chunk(&self.limits, &mut response, self.connect_timeout(), 0).await.ok()?
-            {
-                reply.body.extend(chunk);
-                if reply.body.len() > MAX_ERROR {
-                    break;
-                }
-            }
-            Some(reply)
-        });
-        whole.await.ok()?
+        Body::new(runtime, &self.limits, response, &come, limit).text(&mut reply).ok()?;
+        Some(reply)
     }
 
     /// Longest time until the server answers, including sending.
