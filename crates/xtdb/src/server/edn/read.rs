@@ -61,41 +61,35 @@ impl<R: BufRead> Reader<R> {
     pub(crate) fn end(&mut self) -> Read<()> {
         match self.after_space()? {
             None => Ok(()),
-            Some(byte) => Err(self.malformed(&format!("{} after the end", shown(byte)))),
+            Some(byte) => Err(self.misplaced(byte, "after the end")),
         }
     }
 
     /// Enters a list or vector whose members are then read one by one, with [`Self::member`].
     pub(crate) fn enter(&mut self) -> Read<()> {
-        match self.after_space()? {
-            Some(b'(' | b'[') => {
-                self.skip();
-                Ok(())
-            }
-            Some(byte) => Err(self.malformed(&format!("{} in place of a list", shown(byte)))),
-            None => Err(cut_off()),
+        match self.sign()? {
+            b'(' | b'[' => self.skip(),
+            byte => return Err(self.misplaced(byte, "in place of a list")),
         }
+        Ok(())
     }
 
     /// The next member of the list entered; `None` at its end. Lists and maps inside it come
     /// without their members, since a transaction lists each of its operations.
     pub(crate) fn member(&mut self) -> Read<Option<Edn>> {
         (self.keeps, self.kept) = (1, 0);
-        match self.after_space()? {
-            None => Err(cut_off()),
-            Some(b')' | b']') => {
-                self.skip();
-                Ok(None)
-            }
-            Some(_) => self.form_in(1).map(Some),
+        if !matches!(self.sign()?, b')' | b']') {
+            return self.form_in(1).map(Some);
         }
+        self.skip();
+        Ok(None)
     }
 
     fn form_in(&mut self, depth: usize) -> Read<Edn> {
         if depth > MAX_DEPTH {
             return Err(self.malformed("values nested too deep"));
         }
-        match self.after_space()?.ok_or_else(cut_off)? {
+        match self.sign()? {
             b'"' => self.text().map(Edn::Text),
             b':' => self.keyword().map(Edn::Keyword),
             b'\\' => self.character(),
@@ -103,9 +97,7 @@ impl<R: BufRead> Reader<R> {
             b'[' => self.pass(b']', depth, "a vector"),
             b'{' => self.entries(None, depth).map(Edn::Map),
             b'#' => self.dispatch(depth),
-            byte if is_delimiter(byte) => {
-                Err(self.malformed(&format!("{} in place of a value", shown(byte))))
-            }
+            byte if is_delimiter(byte) => Err(self.misplaced(byte, "in place of a value")),
             _ => self.atom(),
         }
     }
@@ -122,12 +114,9 @@ impl<R: BufRead> Reader<R> {
             }
             b':' => {
                 let namespace = self.keyword()?;
-                match self.peek()? {
-                    Some(b'{') => self.entries(Some(&namespace), depth).map(Edn::Map),
-                    Some(byte) => {
-                        Err(self.malformed(&format!("{} in place of a map", shown(byte))))
-                    }
-                    None => Err(cut_off()),
+                match self.peek()?.ok_or_else(cut_off)? {
+                    b'{' => self.entries(Some(&namespace), depth).map(Edn::Map),
+                    byte => Err(self.misplaced(byte, "in place of a map")),
                 }
             }
             byte if byte.is_ascii_alphabetic() => {
@@ -135,7 +124,7 @@ impl<R: BufRead> Reader<R> {
                 let value = self.form_in(depth + 1)?;
                 self.tagged(tag, value)
             }
-            byte => Err(self.malformed(&format!("{} after `#`", shown(byte)))),
+            byte => Err(self.misplaced(byte, "after `#`")),
         }
     }
 
@@ -152,7 +141,7 @@ impl<R: BufRead> Reader<R> {
     /// Reads the members of a list and drops them.
     fn pass(&mut self, close: u8, depth: usize, kind: &'static str) -> Read<Edn> {
         self.skip();
-        while self.after_space()?.ok_or_else(cut_off)? != close {
+        while self.sign()? != close {
             self.form_in(depth + 1)?;
             // They count as if they were kept: no answer has so many.
             self.is_kept(depth)?;
@@ -174,13 +163,13 @@ impl<R: BufRead> Reader<R> {
             if self.is_kept(depth)? {
                 entries.push((key, value));
             }
-            match self.after_space()?.ok_or_else(cut_off)? {
+            match self.sign()? {
                 b',' => self.skip(),
                 b'}' => {
                     self.skip();
                     return Ok(entries);
                 }
-                byte => return Err(self.malformed(&format!("{} in place of a comma", shown(byte)))),
+                byte => return Err(self.misplaced(byte, "in place of a comma")),
             }
         }
     }
@@ -254,6 +243,11 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
+    /// The next byte that is not white space, where something has to follow.
+    fn sign(&mut self) -> Read<u8> {
+        self.after_space()?.ok_or_else(cut_off)
+    }
+
     fn peek(&mut self) -> Read<Option<u8>> {
         Ok(self.source.fill_buf()?.first().copied())
     }
@@ -287,6 +281,10 @@ impl<R: BufRead> Reader<R> {
         String::from_utf8(bytes).map_err(|_| self.malformed("bytes that are not UTF-8"))
     }
 
+    fn misplaced(&self, byte: u8, place: &str) -> io::Error {
+        self.malformed(&format!("`{}` {place}", char::from(byte).escape_default()))
+    }
+
     fn malformed(&self, what: &str) -> io::Error {
         io::Error::new(ErrorKind::InvalidData, format!("{what} at byte {}", self.at))
     }
@@ -310,8 +308,4 @@ fn is_delimiter(byte: u8) -> bool {
 /// The beginning of a text, for messages.
 fn short(text: &str) -> String {
     text.chars().filter(|char| !char.is_control()).take(40).collect()
-}
-
-fn shown(byte: u8) -> String {
-    format!("`{}`", char::from(byte).escape_default())
 }
