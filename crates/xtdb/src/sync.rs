@@ -333,14 +333,6 @@ mod tests {
     }
 }
 
-/// The outcome for a page of versions.
-#[derive(Default)]
-struct Passed {
-    imported: Vec<Imported>,
-    /// Objects with a damaged version, each with the error.
-    damaged: Vec<(ObjectId, Error)>,
-}
-
 /// A direction.
 #[derive(Clone, Copy)]
 struct Way<'a> {
@@ -351,28 +343,31 @@ struct Way<'a> {
 }
 
 impl Sharing {
-    /// Passes versions together; if one of them is damaged, one by one, so that the others get
-    /// through.
-    fn pass_page(&self, way: Way<'_>, versions: Vec<Version>) -> Result<Passed> {
-        let mut passed = Passed::default();
+    /// Passes versions together, and adds up what came of it; if one of them is damaged, one by one,
+    /// so that the others get through. Returns the objects with a damaged version, with the error.
+    fn pass_page(
+        &self,
+        way: Way<'_>,
+        versions: Vec<Version>,
+        mut add: impl FnMut(Imported),
+    ) -> Result<Vec<(ObjectId, Error)>> {
+        let mut damaged = Vec::new();
         if versions.is_empty() {
-            return Ok(passed);
+            return Ok(damaged);
         }
         match self.pass(way, versions.clone()) {
-            Ok(imported) => passed.imported.push(imported),
             Err(error) if error.is_damage() => {
                 for version in versions {
                     let id = version.envelope.id.clone();
                     match self.pass(way, vec![version]) {
-                        Ok(imported) => passed.imported.push(imported),
-                        Err(error) if error.is_damage() => passed.damaged.push((id, error)),
-                        Err(error) => return Err(error),
+                        Err(error) if error.is_damage() => damaged.push((id, error)),
+                        passed => add(passed?),
                     }
                 }
             }
-            Err(error) => return Err(error),
+            passed => add(passed?),
         }
-        Ok(passed)
+        Ok(damaged)
     }
 
     /// Passes versions together.

@@ -171,9 +171,9 @@ impl Sharing {
         versions: Vec<Version>,
         pulled: &mut Pulled,
     ) -> Result<()> {
-        let passed = self.pass_page(self.way_here(shared), versions)?;
-        passed.imported.into_iter().for_each(|imported| pulled.add(imported));
-        pulled.broken.extend(passed.damaged.iter().map(|(_, error)| error.to_string()));
+        let way = self.way_here(shared);
+        let damaged = self.pass_page(way, versions, |imported| pulled.add(imported))?;
+        pulled.broken.extend(damaged.iter().map(|(_, error)| error.to_string()));
         Ok(())
     }
 

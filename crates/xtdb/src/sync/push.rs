@@ -167,9 +167,9 @@ impl Sharing {
         versions: Vec<Version>,
         pushed: &mut Pushed,
     ) -> Result<()> {
-        let passed = self.pass_page(self.way_there(shared), versions)?;
-        passed.imported.into_iter().for_each(|imported| pushed.add(imported));
-        pushed.left_out.extend(passed.damaged.into_iter().map(|(id, error)| {
+        let way = self.way_there(shared);
+        let damaged = self.pass_page(way, versions, |imported| pushed.add(imported))?;
+        pushed.left_out.extend(damaged.into_iter().map(|(id, error)| {
             let detail = error.to_string();
             LeftOut { id, path: None, reason: "damaged", detail, versions: 1 }
         }));
