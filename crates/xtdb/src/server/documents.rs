@@ -331,6 +331,11 @@ fn broken(document: &Document, problem: String) -> Error {
     Error::XtdbDocument { id: id_of(document).to_owned(), problem }
 }
 
+/// The error for a document that must be there.
+pub(super) fn gone(id: String) -> Error {
+    Error::XtdbDocument { id, problem: "is gone".to_owned() }
+}
+
 fn item_count(document: &Document) -> Result<u64> {
     match optional(document, "item_count")? {
         Some(count) if count > MAX_ITEMS => {

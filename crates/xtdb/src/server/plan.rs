@@ -238,8 +238,8 @@ impl<'b> Planner<'b> {
         }
         let item = documents::item_id(id, position);
         let document = self.backend.client.latest(&item)?;
-        let gone = || Error::XtdbDocument { id: item.clone(), problem: "is gone".to_owned() };
-        Ok(documents::read_item(&document.ok_or_else(gone)?)?.1.running_hash)
+        let document = document.ok_or_else(|| documents::gone(item))?;
+        Ok(documents::read_item(&document)?.1.running_hash)
     }
 
     /// Plans the mark by which a version of another store is found. If two bring it at once, the

@@ -21,7 +21,7 @@ const ASKED_AT_ONCE: usize = 1_000;
 const TEXTS_AT_ONCE: usize = 64;
 
 /// Items requested in one query.
-const ITEMS_AT_ONCE: u64 = 500;
+const ITEMS_AT_ONCE: usize = 500;
 
 /// Objects read in parallel; at most the number of connections.
 const READERS: usize = 4;
@@ -283,36 +283,24 @@ impl XtdbBackend {
         range: Range<u64>,
         room: &Room,
     ) -> Result<Vec<Item>> {
-        let mut items = Vec::new();
-        let mut next = range.start;
-        while next < range.end {
-            let until = range.end.min(next + ITEMS_AT_ONCE);
-            items.extend(self.some_items(id, At::Tx(tx_id.0), next..until, room)?);
-            next = until;
+        let query = "{:find [(pull i [*])] :in [[i ...]] :where [[i :running_hash]]}";
+        let (positions, mut items) = (range.collect::<Vec<_>>(), Vec::new());
+        for some in positions.chunks(ITEMS_AT_ONCE) {
+            let ids = some.iter().map(|position| documents::item_id(id, *position).into());
+            let ids = [Value::Array(ids.collect())];
+            let mut found = HashMap::new();
+            for document in
+                document_column(self.client.query(query, &ids, At::Tx(tx_id.0), room)?)
+            {
+                let (position, item) = documents::read_item(&document)?;
+                found.insert(position, item);
+            }
+            for position in some {
+                let gone = || documents::gone(documents::item_id(id, *position));
+                items.push(found.remove(position).ok_or_else(gone)?);
+            }
         }
         Ok(items)
-    }
-
-    fn some_items(
-        &self,
-        id: &ObjectId,
-        at: At,
-        range: Range<u64>,
-        room: &Room,
-    ) -> Result<Vec<Item>> {
-        let ids: Vec<Value> =
-            range.clone().map(|position| documents::item_id(id, position).into()).collect();
-        let query = "{:find [(pull i [*])] :in [[i ...]] :where [[i :running_hash]]}";
-        let mut found = HashMap::new();
-        for document in document_column(self.client.query(query, &[Value::Array(ids)], at, room)?) {
-            let (position, item) = documents::read_item(&document)?;
-            found.insert(position, item);
-        }
-        let missing = |position| Error::XtdbDocument {
-            id: documents::item_id(id, position),
-            problem: "is gone".to_owned(),
-        };
-        range.map(|position| found.remove(&position).ok_or_else(|| missing(position))).collect()
     }
 }
 

@@ -43,17 +43,7 @@ impl XtdbBackend {
             let at_once = self.at_once.load(Ordering::Relaxed);
             let some = &rest[..rest.len().min(at_once)];
             planner.prepare(some)?;
-            let mut plans = Vec::new();
-            let mut refusal = None;
-            for ops in some {
-                match planner.plan(ops) {
-                    Ok(plan) => plans.push(plan),
-                    Err(error) => {
-                        refusal = Some(error);
-                        break;
-                    }
-                }
-            }
+            let (plans, refusal) = until_error(some.iter().map(|ops| planner.plan(ops)));
             let all = plans.len();
             let sent = self.send(&mut writer, plans)?;
             let done = sent.len();
@@ -88,21 +78,11 @@ impl XtdbBackend {
     /// Sends transactions and looks them up. Returns the receipts of the committed ones: all, or
     /// those before the first conflict.
     fn send(&self, writer: &mut Option<Document>, plans: Vec<Planned>) -> Result<Vec<Receipt>> {
-        let mut sent = Vec::new();
-        let mut failure = None;
-        for plan in plans {
-            if plan.changes.is_empty() {
-                sent.push((None, plan));
-                continue;
-            }
-            match self.submit(writer, &plan.changes) {
-                Ok(tx) => sent.push((Some(tx), plan)),
-                Err(error) => {
-                    failure = Some(error);
-                    break;
-                }
-            }
-        }
+        let (sent, failure) = until_error(plans.into_iter().map(|plan| {
+            let is_empty = plan.changes.is_empty();
+            let tx = (!is_empty).then(|| self.submit(writer, &plan.changes)).transpose()?;
+            Ok((tx, plan))
+        }));
         let numbers: Vec<i64> = sent.iter().filter_map(|(tx, _)| *tx).collect();
         let times = self.committed(&numbers)?;
         let mut receipts = Vec::new();
@@ -125,11 +105,8 @@ impl XtdbBackend {
             let outcomes = plan.outcomes.into_iter().map(|outcome| resolved(outcome, &written));
             receipts.push(Receipt { tx_id, system_time, outcomes: outcomes.collect() });
         }
-        match failure {
-            // Committed transactions stay; the caller starts again with the rest.
-            Some(error) => Err(error),
-            None => Ok(receipts),
-        }
+        // Committed transactions stay; the caller starts again with the rest.
+        failure.map_or(Ok(receipts), Err)
     }
 
     /// Sends a transaction with the writer's next step; returns its number.
@@ -182,6 +159,13 @@ impl XtdbBackend {
             _ => Ok(times),
         }
     }
+}
+
+/// The results up to the first error, and that.
+fn until_error<T>(results: impl Iterator<Item = Result<T>>) -> (Vec<T>, Option<Error>) {
+    let mut error = None;
+    let done = results.map_while(|result| result.map_err(|found| error = Some(found)).ok());
+    (done.collect(), error)
 }
 
 /// Replaces a transaction's position in the commit by its number.
