@@ -5,7 +5,6 @@
 //! systemd-nspawn) has a machine ID of its own; where clones share one, the setting `filesystemId`
 //! tells them apart.
 
-use base::object::Hash;
 use files::mount_table::mounts;
 
 /// The traces that a container leaves.
@@ -25,25 +24,6 @@ pub(super) struct Clues {
     pub(super) machine_id: Option<String>,
 }
 
-/// A container, identified uniquely.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Container {
-    /// The engine's ID: 64 hexadecimal digits.
-    Id(String),
-    /// A name that is unique only together with the machine: one of a pod's containers, or one
-    /// whose engine hides its ID.
-    Named(String),
-}
-
-impl Container {
-    /// ID of the container's own filesystem: the SHA-256 of its ID or name.
-    pub(super) fn filesystem_id(&self) -> String {
-        match self {
-            Self::Id(text) | Self::Named(text) => Hash::of(text).as_str().to_owned(),
-        }
-    }
-}
-
 /// Files that engines bind into each container from a host folder whose path contains the
 /// container's ID.
 const BOUND_FILES: [&str; 4] =
@@ -54,16 +34,16 @@ const TERMINATION_LOG: &str = "/dev/termination-log";
 const OVERLAYS: [&str; 3] = ["overlay", "aufs", "fuse.fuse-overlayfs"];
 
 impl Clues {
-    /// The container. `None` on a plain host, and where nothing distinguishes one container from
+    /// What identifies the container: the engine's ID of 64 hexadecimal digits, or a name that is
+    /// unique only together with the machine, for one of a pod's containers and where the engine
+    /// hides its ID. `None` on a plain host, and where nothing distinguishes one container from
     /// another.
-    pub(super) fn container(&self) -> Option<Container> {
-        let id = |id: &str| Container::Id(id.to_owned());
-        let stated = self.id_of_cgroup().or_else(|| self.id_of_podman());
+    pub(super) fn container(&self) -> Option<String> {
+        let stated = self.id_of_cgroup().or_else(|| self.id_of_podman()).map(str::to_owned);
         // All containers of a pod share the files that are bound into them.
         stated
-            .map(id)
             .or_else(|| self.pod_container())
-            .or_else(|| self.id_of_mounts().map(id))
+            .or_else(|| self.id_of_mounts().map(str::to_owned))
             .or_else(|| self.named())
     }
 
@@ -96,14 +76,14 @@ impl Clues {
 
     /// Kubernetes: `/var/lib/kubelet/pods/<uid>/containers/<name>/<number>` is one run of one
     /// container of a pod.
-    fn pod_container(&self) -> Option<Container> {
+    fn pod_container(&self) -> Option<String> {
         let log = mounts(&self.mountinfo).find(|mount| mount.point == TERMINATION_LOG)?;
         let (_, pod) = log.root.split_once("/pods/")?;
-        pod.contains("/containers/").then(|| Container::Named(format!("pod {pod}")))
+        pod.contains("/containers/").then(|| format!("pod {pod}"))
     }
 
     /// By the engine and the name of the host, if the engine leaves a mark but no ID.
-    fn named(&self) -> Option<Container> {
+    fn named(&self) -> Option<String> {
         let engine = if self.containerenv.is_some() {
             "podman"
         } else if self.has_dockerenv && self.has_overlay() {
@@ -114,7 +94,7 @@ impl Clues {
         };
         let (host, machine) =
             (self.hostname.trim(), self.machine_id.as_deref().unwrap_or_default());
-        Some(Container::Named(format!("{engine} {host} {machine}")))
+        Some(format!("{engine} {host} {machine}"))
     }
 
     fn has_overlay(&self) -> bool {
@@ -160,8 +140,8 @@ mod tests {
         Clues { mountinfo: mountinfo.into(), cgroup: cgroup.into(), ..Clues::default() }
     }
 
-    fn id() -> Container {
-        Container::Id(ID.into())
+    fn id() -> String {
+        ID.to_owned()
     }
 
     #[test]
@@ -169,7 +149,6 @@ mod tests {
         // cgroup v2 in a namespace of its own says nothing.
         assert_eq!(clues(DOCKER, "0::/\n").container(), Some(id()));
         assert_eq!(clues(PODMAN, "0::/\n").container(), Some(id()));
-        assert_eq!(id().filesystem_id(), Hash::of(ID).as_str());
     }
 
     #[test]
@@ -205,7 +184,7 @@ mod tests {
     fn containers_of_a_pod_differ_despite_a_shared_host_name() {
         let found = clues(KUBERNETES, "0::/\n").container();
         let other = KUBERNETES.replace("containers/agent/9a8b7c6d", "containers/other/11112222");
-        assert!(matches!(found, Some(Container::Named(_))), "{found:?}");
+        assert!(found.as_ref().is_some_and(|found| found.starts_with("pod ")), "{found:?}");
         assert_ne!(clues(&other, "0::/\n").container(), found);
         // With CRI-O and Docker the bound files are the pod's too.
         let docker = DOCKER.to_owned() + KUBERNETES;
@@ -226,7 +205,7 @@ mod tests {
         let text =
             format!("engine=\"podman-4.3.1\"\nname=\"box\"\nid=\"{ID}\"\nimage=\"debian\"\n");
         assert_eq!(podman(&text).container(), Some(id()));
-        assert_eq!(podman("").container(), Some(Container::Named("podman box ".into())));
+        assert_eq!(podman("").container(), Some("podman box ".to_owned()));
     }
 
     #[test]
@@ -241,6 +220,6 @@ mod tests {
             hostname: "4c01b2ad1f4a\n".into(),
             ..clues(&marked, "0::/\n")
         };
-        assert_eq!(marked.container(), Some(Container::Named("docker 4c01b2ad1f4a ".into())));
+        assert_eq!(marked.container(), Some("docker 4c01b2ad1f4a ".to_owned()));
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-use super::container::{Clues, Container};
+use super::container::Clues;
 use base::error::{Error, Result};
 use base::object::Hash;
 use files::private;
@@ -57,7 +57,7 @@ pub fn own_filesystem(
 fn own_filesystem_of(
     (env, setting): (Option<&str>, Option<&str>),
     machine: Option<&str>,
-    container: impl Fn() -> Option<Container>,
+    container: impl Fn() -> Option<String>,
     data_folder: &Path,
     holds_files: impl Fn(&str) -> Result<bool>,
 ) -> Result<OwnFilesystem> {
@@ -71,12 +71,12 @@ fn own_filesystem_of(
             };
         }
     }
-    let machine = machine.map(id_of_machine);
+    let machine = machine.map(hashed);
     if let Some(container) = container() {
         let before = machine.clone().or_else(|| read_id(&data_folder.join(ID_FILE)));
         let is_kept = before.as_deref().map(holds_files).transpose()?.unwrap_or(false);
         if !is_kept {
-            return Ok(OwnFilesystem { id: container.filesystem_id(), is_container: true });
+            return Ok(OwnFilesystem { id: hashed(&container), is_container: true });
         }
     }
     match machine {
@@ -117,8 +117,9 @@ fn usable_machine_id(text: &str) -> Option<&str> {
     Some(text.trim()).filter(|id| !id.is_empty() && *id != "uninitialized")
 }
 
-fn id_of_machine(machine_id: &str) -> String {
-    Hash::of(machine_id).as_str().to_owned()
+/// The filesystem ID of what identifies a machine or a container.
+fn hashed(identity: &str) -> String {
+    Hash::of(identity).as_str().to_owned()
 }
 
 #[cfg(target_os = "macos")]
@@ -229,9 +230,9 @@ mod tests {
     fn a_container_has_its_own_id_unless_stored_otherwise() {
         let folder = tempfile::tempdir().unwrap();
         let find = |container: Option<&str>, holds: bool| {
-            let container = || container.map(|id| Container::Id(id.to_owned()));
+            let container = || container.map(str::to_owned);
             let holds_files = |id: &str| {
-                assert_eq!(id, id_of_machine("baked"));
+                assert_eq!(id, hashed("baked"));
                 Ok(holds)
             };
             let found = own_filesystem_of(
@@ -244,7 +245,7 @@ mod tests {
             let OwnFilesystem { id, is_container } = found.unwrap();
             (id, is_container)
         };
-        let machine = (id_of_machine("baked"), false);
+        let machine = (hashed("baked"), false);
         assert_eq!(find(None, false), machine);
         assert_eq!(find(Some("one"), true), machine);
         assert_eq!(find(Some("one"), false), (Hash::of("one").as_str().to_owned(), true));
@@ -255,7 +256,7 @@ mod tests {
     fn a_container_without_machine_id_keeps_its_stored_id() {
         let folder = tempfile::tempdir().unwrap();
         let find = |holds: bool| {
-            let container = || Some(Container::Id("one".to_owned()));
+            let container = || Some("one".to_owned());
             let found =
                 own_filesystem_of((None, None), None, container, folder.path(), |_| Ok(holds));
             found.unwrap().id
@@ -272,7 +273,7 @@ mod tests {
     fn the_machine_id_is_hashed_without_surrounding_white_space() {
         // Known answer: printf 0123456789abcdef0123456789abcdef | sha256sum. Another ID would
         // orphan every stored file.
-        let id = usable_machine_id("0123456789abcdef0123456789abcdef\n").map(id_of_machine);
+        let id = usable_machine_id("0123456789abcdef0123456789abcdef\n").map(hashed);
         let expected = "3eb1bd439947eb762998e566ccc2e099c791118b2f40579cc4f7da2b5061b7f9";
         assert_eq!(id.as_deref(), Some(expected));
         assert_eq!(usable_machine_id(" \n"), None);
