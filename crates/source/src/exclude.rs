@@ -18,66 +18,56 @@ const MAX_ENTRIES: usize = 10_000;
 /// Folders with downloaded or generated files, where nobody keeps a secret.
 const FETCHED: [&str; 4] = [".git", "node_modules", "target", ".venv"];
 
-/// Questions about files on a disk that [`Exclude`] answers.
-pub trait ExcludedFiles {
-    /// Whether a file is excluded by the given path, by the path that it leads to, or by another
-    /// name of the same file (a hard link) in its folder or one above it.
-    fn excludes(&self, path: &Path) -> bool;
-
-    /// Whether the last part of a path, read as a shell wildcard, matches an excluded file.
-    fn excludes_some(&self, pattern: &Path) -> bool;
-
-    /// Whether a folder, or one in it, holds an excluded file. Checks the first 10,000 entries,
-    /// nearest first.
-    fn excludes_within(&self, folder: &Path) -> bool;
+/// Whether a file is excluded by the given path, by the path that it leads to, or by another name
+/// of the same file (a hard link) in its folder or one above it.
+pub fn excludes(exclude: &Exclude, path: &Path) -> bool {
+    if exclude.is_empty() {
+        return false;
+    }
+    let place = canonical_path(path);
+    exclude.excludes_name(path)
+        || exclude.excludes_name(&place)
+        || excludes_link_of(exclude, &place)
 }
 
-impl ExcludedFiles for Exclude {
-    fn excludes(&self, path: &Path) -> bool {
-        if self.is_empty() {
-            return false;
-        }
-        let place = canonical_path(path);
-        self.excludes_name(path) || self.excludes_name(&place) || excludes_link_of(self, &place)
-    }
+/// Whether the last part of a path, read as a shell wildcard, matches an excluded file.
+pub fn excludes_some(exclude: &Exclude, pattern: &Path) -> bool {
+    let name = pattern.file_name().and_then(OsStr::to_str);
+    let Some(name) = name.filter(|name| name.contains(['*', '?', '['])) else { return false };
+    let (Some(glob), Some(folder)) = (wildcard(pattern), pattern.parent()) else {
+        return false;
+    };
+    // A wildcard matches no dot at the beginning of a name.
+    let is_hidden = |path: &Path| !name.starts_with('.') && path.file_name().is_some_and(is_dotted);
+    let mut paths = entries(folder).map(|entry| entry.path()).take(MAX_ENTRIES);
+    paths.any(|path: PathBuf| !is_hidden(&path) && glob.is_match(&path) && excludes(exclude, &path))
+}
 
-    fn excludes_some(&self, pattern: &Path) -> bool {
-        let name = pattern.file_name().and_then(OsStr::to_str);
-        let Some(name) = name.filter(|name| name.contains(['*', '?', '['])) else { return false };
-        let (Some(glob), Some(folder)) = (wildcard(pattern), pattern.parent()) else {
-            return false;
-        };
-        // A wildcard matches no dot at the beginning of a name.
-        let is_hidden =
-            |path: &Path| !name.starts_with('.') && path.file_name().is_some_and(is_dotted);
-        let mut paths = entries(folder).map(|entry| entry.path()).take(MAX_ENTRIES);
-        paths.any(|path: PathBuf| !is_hidden(&path) && glob.is_match(&path) && self.excludes(&path))
+/// Whether a folder, or one in it, holds an excluded file. Checks the first 10,000 entries, nearest
+/// first.
+pub fn excludes_within(exclude: &Exclude, folder: &Path) -> bool {
+    if exclude.is_empty() {
+        return false;
     }
-
-    fn excludes_within(&self, folder: &Path) -> bool {
-        if self.is_empty() {
-            return false;
-        }
-        let mut folders = VecDeque::from([folder.to_owned()]);
-        let mut left = MAX_ENTRIES;
-        while let Some(folder) = folders.pop_front() {
-            for entry in entries(&folder) {
-                if left == 0 {
-                    return false;
-                }
-                left -= 1;
-                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                let is_fetched = || FETCHED.iter().any(|name| entry.file_name() == *name);
-                if !is_folder && self.excludes_name(&entry.path()) {
-                    return true;
-                }
-                if is_folder && !is_fetched() {
-                    folders.push_back(entry.path());
-                }
+    let mut folders = VecDeque::from([folder.to_owned()]);
+    let mut left = MAX_ENTRIES;
+    while let Some(folder) = folders.pop_front() {
+        for entry in entries(&folder) {
+            if left == 0 {
+                return false;
+            }
+            left -= 1;
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let is_fetched = || FETCHED.iter().any(|name| entry.file_name() == *name);
+            if !is_folder && exclude.excludes_name(&entry.path()) {
+                return true;
+            }
+            if is_folder && !is_fetched() {
+                folders.push_back(entry.path());
             }
         }
-        false
     }
+    false
 }
 
 /// Whether a file has another name that is excluded, in its folder or in one above it.
@@ -136,8 +126,8 @@ mod tests {
             ("[.a-k]*", false),
         ] {
             let path = folder.path().join(given);
-            let excludes = exclude.excludes(&path) || exclude.excludes_some(&path);
-            assert_eq!(excludes, expected, "{given}");
+            let is_excluded = excludes(&exclude, &path) || excludes_some(&exclude, &path);
+            assert_eq!(is_excluded, expected, "{given}");
         }
     }
 
@@ -159,7 +149,7 @@ mod tests {
             ("sub/deep/k.pem", "c.txt", false),
         ] {
             std::fs::hard_link(path(from), path(to)).unwrap();
-            assert_eq!(exclude.excludes(&path(to)), expected, "{to}");
+            assert_eq!(excludes(&exclude, &path(to)), expected, "{to}");
         }
     }
 
@@ -175,7 +165,7 @@ mod tests {
         for (name, expected) in
             [("", true), ("a", true), ("a/b", true), ("c", false), ("nowhere", false)]
         {
-            assert_eq!(exclude.excludes_within(&path(name)), expected, "{name}");
+            assert_eq!(excludes_within(&exclude, &path(name)), expected, "{name}");
         }
     }
 }

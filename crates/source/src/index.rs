@@ -3,13 +3,13 @@
 //!
 //! Makes a version only where a file changed.
 
-use crate::ExcludedFiles;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::batch::{Batch, IndexedFile, Look};
+use super::exclude::excludes;
 use super::file::{FileState, read_file};
 use super::walk::{self, Met, WalkOptions, WalkProblem};
 use super::{Location, Namespace, canonical_path, indexing};
@@ -167,7 +167,7 @@ impl<'a> Work<'a> {
             return Ok(());
         }
         let location = self.location(&path);
-        let is_excluded = self.options.exclude.excludes(&path);
+        let is_excluded = excludes(&self.options.exclude, &path);
         let read = || indexing::look(&location, is_excluded, self.options.max_text_bytes);
         let look = Look::take(self.store, read)?;
         match look.state() {

@@ -34,7 +34,7 @@ mod walk;
 pub use batch::IndexedFile;
 pub use commands::{NamesInCommand, names_in, names_in_program, shown_by};
 pub use discovery::{DiscoveryLimits, Naming, discovered_files, named_in_output};
-pub use exclude::ExcludedFiles;
+pub use exclude::{excludes, excludes_some, excludes_within};
 pub use file::{
     FileReading, FileState, is_absence, obstacle, read_bytes, read_file, read_text, unanswered,
 };

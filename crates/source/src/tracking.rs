@@ -4,7 +4,6 @@
 //! Every file goes through the indexing protocol; a moved file also gets `moved_from`. Knows no
 //! session.
 
-use crate::ExcludedFiles;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,6 +11,7 @@ use std::sync::Arc;
 
 use super::Location;
 use super::batch::{Batch, IndexedFile, Look, Written};
+use super::exclude::excludes;
 use super::file::FileState;
 use super::indexing::{self, IndexOutcome};
 use super::tracker::{PollReason, Tracker, TrackerEvent, TrackerOptions, TrackerReply};
@@ -263,7 +263,7 @@ impl Writer {
     /// Whether a file is excluded, by its path here or in its filesystem.
     fn is_excluded(&self, path: &Path, location: &Location) -> bool {
         let exclude = &self.options.exclude;
-        exclude.excludes(path) || exclude.excludes_name(&location.path)
+        excludes(exclude, path) || exclude.excludes_name(&location.path)
     }
 
     /// Reports a file as orphaned, once.

@@ -8,7 +8,6 @@ mod looked;
 
 use self::looked::{Looked, Question, Remembering};
 use files::looks;
-use source::ExcludedFiles;
 use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -229,7 +228,7 @@ impl Disk {
         }
         let Some(open) = location.open.clone() else { return false };
         self.exclude.excludes_name(&open)
-            || self.together(move |_, exclude| exclude.excludes(&open))
+            || self.together(move |_, exclude| source::excludes(exclude, &open))
     }
 
     /// Whether a path written by a model names a file that is known by path alone.
@@ -238,13 +237,13 @@ impl Disk {
             return false;
         }
         self.resolve(given).is_ok_and(|path| {
-            self.judged(Question::ExcludedAsWildcard, &path, Exclude::excludes_some)
+            self.judged(Question::ExcludedAsWildcard, &path, source::excludes_some)
         })
     }
 
     /// Whether a file that is known by path alone is at an agent's absolute path, or below it.
     pub(crate) fn excludes_within(&self, path: &Path) -> bool {
-        self.judged(Question::ExcludedWithin, path, Exclude::excludes_within)
+        self.judged(Question::ExcludedWithin, path, source::excludes_within)
     }
 
     /// Whether an agent's path is excluded by its name or, by several looks as one, where it leads.
@@ -258,7 +257,9 @@ impl Disk {
             self.together(move |namespace, exclude| {
                 let Location { path, open, .. } = namespace.locate(&path);
                 exclude.excludes_name(&path)
-                    || open.is_some_and(|open| exclude.excludes(&open) || also(exclude, &open))
+                    || open.is_some_and(|open| {
+                        source::excludes(exclude, &open) || also(exclude, &open)
+                    })
             })
         })
     }

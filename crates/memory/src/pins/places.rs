@@ -15,7 +15,7 @@ use crate::scope::{Folders, LOCAL_INDEX_FILE, Scope};
 use base::path::absolute_path;
 use config::Exclude;
 use files::looks;
-use source::{ExcludedFiles, FileState, read_file};
+use source::{FileState, read_file};
 
 /// Most files of a project searched for a name.
 const MAX_LISTED: usize = 20_000;
@@ -157,7 +157,7 @@ impl Places {
 
     /// Whether others may not be told about a file.
     pub(crate) fn is_excluded(&self, path: &Path) -> bool {
-        self.exclude.excludes(path)
+        source::excludes(&self.exclude, path)
     }
 
     fn is_private(&self, path: &Path) -> bool {
