@@ -30,7 +30,7 @@ impl Tracked {
         let folder = tempfile::tempdir().unwrap();
         let root = canonical_path(folder.path());
         let told = Arc::new(Mutex::new(Vec::new()));
-        let mut options = TrackingOptions::here(FILESYSTEM);
+        let mut options = TrackingOptions::at(|path| Location::here(FILESYSTEM, path.to_owned()));
         change(&mut options);
         let heard = Arc::clone(&told);
         let tracking = Tracker::of_store(store.clone(), options, move |events| {

@@ -5,7 +5,6 @@
 //! session.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -36,12 +35,6 @@ pub struct TrackingOptions {
 }
 
 impl TrackingOptions {
-    /// Options for files of one filesystem whose paths are those of this machine.
-    pub fn here(filesystem_id: &str) -> Self {
-        let filesystem_id = filesystem_id.to_owned();
-        Self::at(move |path| Location::here(&filesystem_id, path.to_owned()))
-    }
-
     /// Options for files whose place in the store is decided by `locate`.
     pub fn at(locate: impl Fn(&Path) -> Location + Send + Sync + 'static) -> Self {
         Self {
@@ -50,15 +43,6 @@ impl TrackingOptions {
             exclude: Exclude::default(),
             tracker: TrackerOptions::default(),
         }
-    }
-}
-
-impl fmt::Debug for TrackingOptions {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("TrackingOptions")
-            .field("tracker", &self.tracker)
-            .finish_non_exhaustive()
     }
 }
 

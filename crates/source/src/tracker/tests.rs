@@ -103,7 +103,7 @@ fn play(recording: &Recording, watching: Watching) -> (Vec<String>, Vec<Option<S
     let path = root.join("notes.md");
     fs::write(&path, &recording.before).unwrap();
     let store = Store::open(":memory:").unwrap();
-    let mut options = TrackingOptions::here("fs");
+    let mut options = TrackingOptions::at(|path| Location::here("fs", path.to_owned()));
     options.tracker.watching = watching;
     // Far longer than any pause of a recording, however busy the machine is: the result must not
     // depend on the speed of the test.

@@ -504,7 +504,7 @@ fn settling_waits_for_a_file_found_moved_and_then_deleted() {
     let root = canonical_path(folder.path());
     let (old, new) = (root.join("old"), root.join("new"));
     let store = Store::open(":memory:").unwrap();
-    let mut options = TrackingOptions::here(FILESYSTEM);
+    let mut options = TrackingOptions::at(|path| Location::here(FILESYSTEM, path.to_owned()));
     options.tracker.watching = Watching::Reported;
     let (found, is_found) = mpsc::channel();
     let (goes_on, may_go_on) = mpsc::channel::<()>();
