@@ -4,7 +4,6 @@
 //! replaced. Where the system cannot watch, it polls. Pending work is a set of files, never a queue
 //! of events. Reads no file and knows no store; that is the job of `tracking` beside it.
 
-mod barrier;
 mod engine;
 mod event;
 mod folders;
@@ -24,7 +23,6 @@ pub use event::{PollReason, TrackerOptions, TrackerStatus, Watching};
 pub(super) use event::{TrackerEvent, TrackerReply};
 pub use signal::Signal;
 
-use barrier::Barrier;
 use base::error::{Error, Result};
 use base::lock;
 use engine::Shared;
@@ -58,14 +56,7 @@ impl Tracker {
         let shared = Arc::new(Shared::new(options));
         let heard = Arc::clone(&shared);
         let handler = move |event| heard.take(signal::signals(event));
-        let mut folders = Folders::new(&shared.options, handler);
-        // On Linux all folders share one queue; elsewhere files are looked at instead.
-        if cfg!(target_os = "linux")
-            && let Some(barrier) = Barrier::new()
-            && folders.watch_own(barrier.folder())
-        {
-            let _ = shared.barrier.set(barrier);
-        }
+        let folders = Folders::new(&shared.options, handler);
         let runs = Arc::clone(&shared);
         let (end, ended) = channel::<()>();
         let thread = std::thread::Builder::new()
@@ -105,7 +96,7 @@ impl Tracker {
     }
 
     /// Waits until everything that happened to tracked files before this call was reported and
-    /// `on_event` has returned. Polled files are looked at now. Returns `false` after `timeout`.
+    /// `on_event` has returned. All files are looked at now. Returns `false` after `timeout`.
     /// Waits up to `absence` for a file that is gone, and up to `settle` for one that is being
     /// written.
     pub fn settle(&self, timeout: Duration) -> bool {

@@ -3,17 +3,17 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::barrier::{self, Barrier};
 use super::folders::Folders;
-use super::look::{Look, Seen, look};
+use super::look::{Look, is_same_file, look};
 use super::roster::Roster;
 use super::round::{FolderTask, Round, Task};
 use super::{PollReason, Signal, TrackerEvent, TrackerOptions, TrackerReply, Watching};
 use crate::TrackingEvent;
 use base::lock;
+use base::object::FileStamp;
 use files::looks;
 
 /// How long a look at a file may wait.
@@ -29,8 +29,6 @@ pub(super) struct Shared {
     wake: Condvar,
     /// Wakes callers that wait for it.
     rest: Condvar,
-    /// Set once, if its folder is watched.
-    pub barrier: OnceLock<Barrier>,
 }
 
 #[derive(Debug)]
@@ -38,8 +36,6 @@ struct State {
     roster: Roster,
     /// When the tracker's thread wakes by itself.
     sleeps_until: Duration,
-    /// The newest barrier that was reported.
-    barrier: u64,
     is_closed: bool,
 }
 
@@ -48,7 +44,6 @@ impl Shared {
         let state = State {
             roster: Roster::new(options.clone()),
             sleeps_until: Duration::MAX,
-            barrier: 0,
             is_closed: false,
         };
         Self {
@@ -57,7 +52,6 @@ impl Shared {
             state: Mutex::new(state),
             wake: Condvar::new(),
             rest: Condvar::new(),
-            barrier: OnceLock::new(),
         }
     }
 
@@ -67,25 +61,20 @@ impl Shared {
 
     /// Takes a watcher's signals.
     pub(super) fn take(&self, signals: impl IntoIterator<Item = Signal>) {
-        let mut state = lock(&self.state);
-        let now = self.now();
-        for signal in signals {
-            match self.barrier_number(&signal) {
-                Some(number) => {
-                    state.barrier = state.barrier.max(number);
-                    self.rest.notify_all();
-                }
-                None => state.roster.take(signal, now),
+        self.change(|roster, now| {
+            for signal in signals {
+                roster.take(signal, now);
             }
-        }
-        self.wake_for(&state);
+        });
     }
 
     /// Changes the roster and wakes the thread.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Roster, Duration) -> T) -> T {
         let mut state = lock(&self.state);
         let result = change(&mut state.roster, self.now());
-        self.wake_for(&state);
+        if state.roster.soonest < state.sleeps_until {
+            self.wake.notify_one();
+        }
         result
     }
 
@@ -93,9 +82,9 @@ impl Shared {
     pub(super) fn settle(&self, timeout: Duration) -> bool {
         let deadline = self.now().saturating_add(timeout);
         // `report` takes the caller's signals before it returns.
-        let is_told = self.options.watching == Watching::Reported || self.pass_barrier(deadline);
+        let all = self.options.watching != Watching::Reported;
         let below = self.change(|roster, now| {
-            roster.check_untold(!is_told, now);
+            roster.check_untold(all, now);
             roster.next
         });
         self.wait(deadline, |state| state.roster.is_settled_below(below))
@@ -105,20 +94,10 @@ impl Shared {
         lock(&self.state).is_closed = true;
         self.wake.notify_all();
         self.rest.notify_all();
-        if let Some(barrier) = self.barrier.get() {
-            barrier.close();
-        }
     }
 
     fn is_closed(&self) -> bool {
         lock(&self.state).is_closed
-    }
-
-    /// Waits until the watcher reports a file made now. `false` if that is impossible or takes too
-    /// long.
-    fn pass_barrier(&self, deadline: Duration) -> bool {
-        let Some(barrier) = self.barrier.get() else { return false };
-        barrier.pass(|number| self.wait(deadline, |state| state.barrier >= number))
     }
 
     fn wait(&self, deadline: Duration, is_done: impl Fn(&State) -> bool) -> bool {
@@ -132,20 +111,6 @@ impl Shared {
                 return false;
             }
             state = self.rest.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-        }
-    }
-
-    fn barrier_number(&self, signal: &Signal) -> Option<u64> {
-        let (Signal::Appeared(path) | Signal::Changed(path) | Signal::Written(path)) = signal
-        else {
-            return None;
-        };
-        self.barrier.get()?.number(path)
-    }
-
-    fn wake_for(&self, state: &State) {
-        if state.roster.soonest < state.sleeps_until {
-            self.wake.notify_one();
         }
     }
 
@@ -178,9 +143,6 @@ pub(super) fn run(
     mut on_event: impl FnMut(Vec<TrackerEvent>) -> TrackerReply,
 ) {
     let _bounded = looks::bounded(LOOK);
-    if shared.barrier.get().is_some() {
-        barrier::remove_leftovers();
-    }
     while let Some(round) = shared.next_round() {
         let mut events = check_folders(shared, &mut folders, &round.folders);
         check_files(shared, round.files, &mut events);
@@ -253,7 +215,7 @@ fn check_arrivals(shared: &Shared, arrivals: Vec<PathBuf>, events: &mut Vec<Trac
     let sized: Vec<_> = arrivals
         .into_iter()
         .filter_map(|path| match look(&path, false, None) {
-            Look::File(seen) => Some((path, seen.stamp.size)),
+            Look::File(seen) => Some((path, seen.size)),
             _ => None,
         })
         .collect();
@@ -267,44 +229,44 @@ fn check_arrivals(shared: &Shared, arrivals: Vec<PathBuf>, events: &mut Vec<Trac
 /// Files near those that vanished in one round, by inode number.
 #[derive(Default)]
 struct Near {
-    arrivals: Option<HashMap<u64, (PathBuf, Seen)>>,
+    arrivals: Option<HashMap<u64, (PathBuf, FileStamp)>>,
     folders: HashMap<PathBuf, HashMap<u64, PathBuf>>,
 }
 
 impl Near {
     /// Finds where a missing file is now, as the same file: where it went according to the system,
     /// under another name in its folder, or at a path that appeared in this burst.
-    fn find(&mut self, shared: &Shared, task: &Task) -> Option<(PathBuf, Seen)> {
+    fn find(&mut self, shared: &Shared, task: &Task) -> Option<(PathBuf, FileStamp)> {
         let was = task.was?;
         let told = task.destination.as_ref().and_then(|to| match look(to, false, None) {
-            Look::File(seen) if seen.stamp.inode == was.stamp.inode => Some((to.clone(), seen)),
+            Look::File(seen) if seen.inode == was.inode => Some((to.clone(), seen)),
             _ => None,
         });
-        if told.is_some() || was.stamp.inode == 0 {
+        if told.is_some() || was.inode == 0 {
             return told;
         }
         self.beside(&task.path, was).or_else(|| {
             let arrivals = self.arrivals.get_or_insert_with(|| {
                 let paths = shared.change(|roster, _| roster.moves.arrivals());
                 let seen = paths.into_iter().filter_map(|path| match look(&path, false, None) {
-                    Look::File(seen) => Some((seen.stamp.inode, (path, seen))),
+                    Look::File(seen) => Some((seen.inode, (path, seen))),
                     _ => None,
                 });
                 seen.collect()
             });
-            arrivals.get(&was.stamp.inode).filter(|(_, seen)| seen.is_same_file(was)).cloned()
+            arrivals.get(&was.inode).filter(|(_, seen)| is_same_file(*seen, was)).cloned()
         })
     }
 
-    fn beside(&mut self, path: &Path, was: Seen) -> Option<(PathBuf, Seen)> {
+    fn beside(&mut self, path: &Path, was: FileStamp) -> Option<(PathBuf, FileStamp)> {
         let folder = path.parent()?;
         if !self.folders.contains_key(folder) {
             self.folders.insert(folder.to_owned(), numbers(folder));
         }
-        let found = self.folders.get(folder)?.get(&was.stamp.inode)?;
+        let found = self.folders.get(folder)?.get(&was.inode)?;
         match look(found, false, None) {
             // Inode numbers are reused; the change time distinguishes the files.
-            Look::File(seen) if seen.is_same_file(was) => Some((found.clone(), seen)),
+            Look::File(seen) if is_same_file(seen, was) => Some((found.clone(), seen)),
             _ => None,
         }
     }

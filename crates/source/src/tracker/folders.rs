@@ -56,10 +56,13 @@ impl Folders {
         }
     }
 
-    /// Watches the tracker's own folder, which is not counted. Returns whether that worked.
-    pub(super) fn watch_own(&mut self, folder: &Path) -> bool {
-        let watcher = self.watcher.as_mut();
-        watcher.is_ok_and(|watcher| watcher.watch(folder, RecursiveMode::NonRecursive).is_ok())
+    /// Lets the watcher report what happened before: on Linux its thread reads events and answers
+    /// calls in turn, so that the answer comes behind them.
+    fn hear(&mut self) {
+        if let (true, Ok(watcher)) = (cfg!(target_os = "linux"), &mut self.watcher) {
+            // It changes nothing.
+            let _ = watcher.configure(notify::Config::default());
+        }
     }
 
     /// Checks the folders of a round. Returns those that are watched anew or in another way than
@@ -68,6 +71,7 @@ impl Folders {
         &mut self,
         tasks: &[FolderTask],
     ) -> Vec<(PathBuf, FolderState, Option<FolderIdentity>)> {
+        self.hear();
         self.is_exhausted = false;
         self.renewed.clear();
         let mounts = Mounts::read();

@@ -14,29 +14,19 @@ use files::private::open_without_waiting;
 /// What is at the path of a tracked file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Look {
-    File(Seen),
+    /// A regular file. If its stamp is fresh, an equal one later proves nothing.
+    File(FileStamp),
     /// Nothing exists there, and the nearest existing folder can be read.
     Missing,
     /// It is unclear, or not a regular file: the reason.
     Unclear(String),
 }
 
-/// A regular file's metadata.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Seen {
-    pub stamp: FileStamp,
-    /// Whether an equal stamp later proves nothing: the file changed so recently that it could
-    /// change again within one tick of the filesystem's clock.
-    pub is_fresh: bool,
-}
-
-impl Seen {
-    /// Whether it is the same file with the same bytes, under another name or with another mode.
-    /// The change time is ignored for that.
-    pub(super) fn is_same_file(self, other: Self) -> bool {
-        let of = |seen: Self| (seen.stamp.inode, seen.stamp.size, seen.stamp.mtime_ns);
-        of(self) == of(other)
-    }
+/// Whether two stamps are of the same file with the same bytes, under another name or with another
+/// mode. The change time is ignored for that.
+pub(super) fn is_same_file(one: FileStamp, other: FileStamp) -> bool {
+    let of = |stamp: FileStamp| (stamp.inode, stamp.size, stamp.mtime_ns);
+    of(one) == of(other)
 }
 
 /// What distinguishes a folder from another one that took its path.
@@ -69,7 +59,10 @@ pub(super) fn look(path: &Path, opens: bool, device: Option<u64>) -> Look {
         }
     }
     match stamp_of(&metadata) {
-        Some(stamp) => Look::File(Seen { stamp, is_fresh: is_fresh(stamp, SystemTime::now()) }),
+        Some(stamp) => {
+            let is_fresh = is_fresh(stamp, SystemTime::now());
+            Look::File(FileStamp { is_fresh, ..stamp })
+        }
         None => Look::Unclear("it has no time of change".to_owned()),
     }
 }

@@ -10,11 +10,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::look::{FolderIdentity, Look, Seen};
+use super::look::{FolderIdentity, Look};
 use super::moves::Moves;
 use super::round::{Doubt, FolderState, FolderTask, Round, State, Task, Weight};
 use super::{PollReason, Signal, TrackerEvent, TrackerOptions, TrackerReply, TrackerStatus};
 use crate::TrackingEvent;
+use base::object::FileStamp;
 
 mod doubts;
 
@@ -269,7 +270,7 @@ impl Roster {
         &mut self,
         task: Task,
         look: Look,
-        moved: Option<(PathBuf, Seen)>,
+        moved: Option<(PathBuf, FileStamp)>,
         now: Duration,
         events: &mut Vec<TrackerEvent>,
     ) {
@@ -374,7 +375,7 @@ impl Roster {
         &mut self,
         path: PathBuf,
         state: State,
-        moved: Option<(PathBuf, Seen)>,
+        moved: Option<(PathBuf, FileStamp)>,
         now: Duration,
         events: &mut Vec<TrackerEvent>,
     ) {
@@ -392,7 +393,7 @@ impl Roster {
             return;
         }
         if let State::Present(seen) = state {
-            self.moves.vanished(path.clone(), seen.stamp.size, now);
+            self.moves.vanished(path.clone(), seen.size, now);
         }
         events.push(TrackerEvent::Deleted(path));
     }

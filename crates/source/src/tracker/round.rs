@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::look::{FolderIdentity, Seen};
+use super::look::{FolderIdentity, is_same_file};
 use super::{PollReason, TrackerOptions};
+use base::object::FileStamp;
 
 /// What to look at now.
 #[derive(Debug, Default)]
@@ -32,7 +33,7 @@ pub(super) struct Task {
     /// Device of its folder, if known.
     pub device: Option<u64>,
     /// The file as last seen, if it existed.
-    pub was: Option<Seen>,
+    pub was: Option<FileStamp>,
     /// Where it went according to the system.
     pub destination: Option<PathBuf>,
     pub doubt: Doubt,
@@ -58,7 +59,7 @@ pub(super) enum FolderState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Unknown,
-    Present(Seen),
+    Present(FileStamp),
     Deleted,
     Orphaned,
 }
@@ -85,11 +86,11 @@ pub(super) struct Doubt {
 
 impl Weight {
     /// Whether a file may have other bytes than when it was last seen.
-    pub(super) fn may_differ(self, old: Seen, new: Seen) -> bool {
+    pub(super) fn may_differ(self, old: FileStamp, new: FileStamp) -> bool {
         match self {
             Self::Data => true,
-            Self::Check => old.is_fresh || old.stamp != new.stamp,
-            Self::Metadata => !old.is_same_file(new),
+            Self::Check => old.is_fresh || old != FileStamp { is_fresh: false, ..new },
+            Self::Metadata => !is_same_file(old, new),
         }
     }
 }
