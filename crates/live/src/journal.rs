@@ -20,7 +20,8 @@ mod texts;
 mod versions;
 mod words;
 
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -62,6 +63,9 @@ pub(super) struct Journal {
     stored: Stored,
     ahead: ReadAhead,
     texts: TextCache,
+    /// Why versions have no content. The files of a type share theirs, so the store is seldom asked;
+    /// only for a piece of work, since one may be forgotten meanwhile.
+    reasons: RefCell<HashMap<Hash, String>>,
     pool_lines: PoolLines,
     looks: Looks,
     /// Objects that the store reported as forgotten by a person.

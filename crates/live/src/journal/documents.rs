@@ -1,6 +1,7 @@
 //! The documents of a session in the store: starting them (new, as a fork, or beside another
 //! process), naming them, and reading them.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
@@ -90,6 +91,7 @@ impl Journal {
             stored: Stored::default(),
             ahead: ReadAhead::default(),
             texts: TextCache::default(),
+            reasons: RefCell::default(),
             pool_lines: PoolLines::default(),
             looks: Looks::default(),
             forgotten: HashSet::new(),

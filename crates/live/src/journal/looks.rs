@@ -37,6 +37,7 @@ impl Journal {
     /// Starts a work: what it looks at is as of now.
     pub(crate) fn begin_work(&mut self) -> Result<()> {
         self.ahead = ReadAhead::default();
+        self.reasons.get_mut().clear();
         self.looks = Looks { since: self.store.newest()?.0, own: HashMap::new() };
         Ok(())
     }

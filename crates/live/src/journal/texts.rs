@@ -71,9 +71,7 @@ impl Texts for Journal {
     }
 
     fn is_deleted(&self, file: &ObjectId, version: &Hash) -> bool {
-        let known = self.known_version(file, version).ok().flatten();
-        let reason = known.as_ref().and_then(|known| known.fields.get("no_content"));
-        reason.is_some_and(|reason| reason == "deleted")
+        self.no_content(file, version).as_deref() == Some("deleted")
     }
 
     fn image(&self, object: &ObjectId, version: &Hash, number: usize) -> Result<String> {

@@ -98,6 +98,17 @@ impl Journal {
         Ok(if_found(self.owned_version(object, version))?.map(LatestFile::from))
     }
 
+    /// Why a version that the session knows of an object has no content, if so: `deleted`, `not_read`.
+    pub(crate) fn no_content(&self, object: &ObjectId, version: &Hash) -> Option<String> {
+        if let Some(reason) = self.reasons.borrow().get(version) {
+            return Some(reason.clone());
+        }
+        let known = self.known_version(object, version).ok()??;
+        let reason = known.fields.get("no_content")?.as_str()?;
+        self.reasons.borrow_mut().insert(version.clone(), reason.to_owned());
+        Some(reason.to_owned())
+    }
+
     /// The full text of an output that the host cut, by the object of its call and the SHA-256 of
     /// the text. `None` if no version of the call holds it.
     pub(super) fn full_output(&self, object: &ObjectId, text: &Hash) -> Result<Option<String>> {

@@ -8,16 +8,13 @@ use files::looks;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use serde_json::json;
-
 use super::finding::Finding;
 use super::notes::is_announced;
 use crate::LiveSession;
 use crate::journal::Journal;
 use base::error::Result;
-use base::object::{FileStamp, Hash, ObjectId, Payload, file_fields, file_type};
+use base::object::{FileStamp, ObjectId};
 use config::Layout;
-use context::log_layout::Texts;
 use session::{Cause, Subject};
 use source::{FileReading, Location};
 
@@ -143,10 +140,8 @@ impl LiveSession {
 
     fn known_files(&self, files: &[ObjectId]) -> Result<Vec<KnownFile>> {
         let mut known = Vec::new();
-        let mut versions_by_path = Vec::new();
         for file in files {
-            let Some(Subject::File { path, version, stamp, lines, .. }) =
-                self.state().subject(file)
+            let Some(Subject::File { version, stamp, lines, .. }) = self.state().subject(file)
             else {
                 continue;
             };
@@ -156,7 +151,11 @@ impl LiveSession {
             let expected = if lines.is_some() || stamp.is_some() {
                 Expected::Stamp(*stamp)
             } else {
-                expected_without_text(&self.journal, file, path, version, &mut versions_by_path)?
+                match self.journal.no_content(file, version).as_deref() {
+                    Some("not_read") => Expected::File,
+                    Some("deleted") => Expected::Nothing,
+                    _ => Expected::Stamp(None),
+                }
             };
             let is_pools = self.options.settings.layout == Layout::Pools;
             let is_open =
@@ -179,56 +178,10 @@ impl LiveSession {
 
 /// Whether a file is known by path, and by the stamp that it had when a command showed it.
 fn is_by_path(journal: &Journal, file: &ObjectId) -> bool {
-    let Some(Subject::File { version, lines: None, stamp: Some(_), .. }) =
-        journal.state().subject(file)
-    else {
-        return false;
-    };
-    let known = journal.known_version(file, version).ok().flatten();
-    known.is_some_and(|known| known.fields.get("no_content") == Some(&json!("not_read")))
-}
-
-/// The versions without text that files of one type can have.
-struct WithoutText {
-    file_type: String,
-    /// Only the path is known.
-    by_path: Hash,
-    /// The file is deleted, and no person gave it fields.
-    deleted: Hash,
-}
-
-impl WithoutText {
-    fn of(path: &str) -> Result<Self> {
-        let version = |reason: &str| {
-            let mut fields = file_fields(path, None);
-            fields.insert("no_content".into(), json!(reason));
-            Payload { fields, ..Payload::default() }.content_hash(None)
-        };
-        let (by_path, deleted) = (version("not_read")?, version("deleted")?);
-        Ok(Self { file_type: file_type(path).to_owned(), by_path, deleted })
+    match journal.state().subject(file) {
+        Some(Subject::File { version, lines: None, stamp: Some(_), .. }) => {
+            journal.no_content(file, version).as_deref() == Some("not_read")
+        }
+        _ => false,
     }
-}
-
-/// What should be at the place of a file whose known version has no text and no stamp. `known`:
-/// such versions by file type, so that the store is seldom asked.
-fn expected_without_text(
-    journal: &Journal,
-    file: &ObjectId,
-    path: &str,
-    version: &Hash,
-    known: &mut Vec<WithoutText>,
-) -> Result<Expected> {
-    let kind = file_type(path);
-    if !known.iter().any(|known| known.file_type == kind) {
-        known.push(WithoutText::of(path)?);
-    }
-    let of_type = known.iter().find(|known| known.file_type == kind);
-    let is = |of: fn(&WithoutText) -> &Hash| of_type.is_some_and(|known| of(known) == version);
-    Ok(if is(|known| &known.by_path) {
-        Expected::File
-    } else if is(|known| &known.deleted) || journal.is_deleted(file, version) {
-        Expected::Nothing
-    } else {
-        Expected::Stamp(None)
-    })
 }

@@ -7,7 +7,7 @@ use context::tokens;
 use live::{FinishedToolCall, LiveSession, OpenSession, ToolFiles, Wanted};
 use serde_json::{Value, json};
 use session::Subject;
-use store::{ForgetOptions, RelationKind};
+use store::{Expected, ForgetOptions, RelationKind};
 
 use crate::host::Host;
 
@@ -25,12 +25,12 @@ fn names(live: &LiveSession, host: &Host) -> Vec<String> {
     files.map(|path| path.trim_start_matches('/').to_owned()).collect()
 }
 
-/// Events that brought in a file, as they are stored.
-fn file_events(host: &Host) -> usize {
+/// Events of files with this cause, as they are stored.
+fn file_events(host: &Host, cause: &str) -> usize {
     let items = host.store.items(host.live.id(), AsOf::Latest, 0..u64::MAX).unwrap();
     let is_found = |item: &&String| {
         let event: Value = serde_json::from_str(item).unwrap();
-        event["event"] == "file" && event["cause"] == "found"
+        event["event"] == "file" && event["cause"] == cause
     };
     items.iter().filter(is_found).count()
 }
@@ -113,13 +113,36 @@ fn a_call_adds_a_limited_number_of_files_and_none_twice() {
     for expected in [200, 200] {
         host.tool("bash", &json!({ "command": "git ls-files" }), &output);
         host.send();
-        assert_eq!(file_events(&host), expected);
+        assert_eq!(file_events(&host, "found"), expected);
     }
     // The same listing again brings no more: what counts is what it shows first.
     let rest = output.lines().skip(200).collect::<Vec<_>>().join("\n");
     host.tool("ls", &json!({}), &rest);
     host.send();
-    assert_eq!(file_events(&host), 400);
+    assert_eq!(file_events(&host, "found"), 400);
+}
+
+#[test]
+fn a_listed_file_that_a_person_described_counts_as_unchanged() {
+    let (mut host, output) = with_files(Settings::default(), 1);
+    host.user("go");
+    host.tool("ls", &json!({}), &output);
+    host.send();
+    let file = host.live.state().index().entries[0].id.clone();
+    let version = host.store.require(&file, AsOf::Latest).unwrap();
+    let mut payload = host.store.payload(&version).unwrap();
+    payload.fields.insert("short_summary".into(), json!("where it begins"));
+    let mut transaction = host.store.begin();
+    transaction.put(version.envelope, payload, Expected::Any).unwrap();
+    transaction.commit().unwrap();
+    host.restart_as("other");
+    host.restart_list();
+    host.user("go");
+    host.tool("ls", &json!({}), &output);
+    host.send();
+    host.tool("bash", &json!({ "command": "true" }), "");
+    host.send();
+    assert_eq!((file_events(&host, "found"), file_events(&host, "changed")), (1, 0));
 }
 
 #[test]
