@@ -28,12 +28,12 @@ pub use charge::{Charge, Input, as_f64, scaled};
 pub use exclude::{DEFAULT_EXCLUDE, Exclude, wildcard};
 pub use instructions::{INSTRUCTION_FILES, Instructions};
 pub use kind::SettingType;
-pub use memory::{MEMORY_CONFIG_FILE, MEMORY_SETTINGS, MemorySettings, refusal_of_memory_settings};
+pub use memory::{MEMORY_CONFIG_FILE, MEMORY_SETTINGS, MemorySettings};
 pub use mounts::MountMapping;
 pub use prices::{AUTO, PriceSetting, PriceTable, Prices, Reuse, Tier};
 pub use shared_store::{XtdbOptions, address_without_secret, server_address, xtdb_url_problem};
 pub use table::{SETTINGS, SettingDoc};
-pub use validation::{ANY_SETTING, PROJECT_SETTING, Rules};
+pub use validation::{ANY_SETTING, PROJECT_SETTING, Rules, refusal};
 pub use values::settings_in;
 
 /// Largest file whose text is stored by default: 4 MiB.

@@ -1,16 +1,15 @@
 //! Memory settings: `config.json` in each memory folder, where a project's overrides the user's.
 //! They are rows of a table like all other settings. Must not decide anything else.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::kind::SettingType;
 use super::table::{SettingDoc, setting, user_only};
-use super::validation::Rules;
+use super::validation::{Rules, refusal};
 use super::values::settings_in;
-use base::error::{Error, Result};
+use base::error::Result;
 
 /// Name of the settings file in a memory folder.
 pub const MEMORY_CONFIG_FILE: &str = "config.json";
@@ -109,17 +108,6 @@ impl MemorySettings {
     pub fn check(path: &Path, text: &str, is_project: bool) -> Result<()> {
         let values = settings_in(path, text)?;
         let rules = Rules { table: MEMORY_SETTINGS, is_project };
-        refusal_of_memory_settings(path, &values, rules).map_or(Ok(()), Err)
+        refusal(path, &rules.problems(&values)).map_or(Ok(()), Err)
     }
-}
-
-/// The `INVALID_SETTINGS` error for a file with wrong values; `None` if all are right.
-pub fn refusal_of_memory_settings(
-    path: &Path,
-    values: &Map<String, Value>,
-    rules: Rules,
-) -> Option<Error> {
-    let problems = rules.problems(values);
-    (!problems.is_empty())
-        .then(|| Error::InvalidSettings { path: PathBuf::from(path), problem: problems.join("; ") })
 }

@@ -1,8 +1,11 @@
 //! Checks the values of a settings file against a table of settings, and reports every problem.
 
+use std::path::Path;
+
 use serde_json::{Map, Value};
 
 use super::table::{SETTINGS, SettingDoc};
+use base::error::Error;
 use base::object::likeness;
 
 /// What a file may set.
@@ -83,6 +86,12 @@ impl Rules {
             None => format!("`{key}` is not a setting"),
         }
     }
+}
+
+/// The `INVALID_SETTINGS` error for a file with these problems; `None` if there are none.
+pub fn refusal(path: &Path, problems: &[String]) -> Option<Error> {
+    let error = || Error::InvalidSettings { path: path.to_owned(), problem: problems.join("; ") };
+    (!problems.is_empty()).then(error)
 }
 
 /// The setting with the key most similar to `key`, if any is close; ignores case and separators.

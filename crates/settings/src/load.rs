@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use base::error::{Error, Result};
 use base::path::absolute_path;
-use config::{ANY_SETTING, PROJECT_SETTING, Rules, SETTINGS_FILE, Settings, settings_in};
+use config::{ANY_SETTING, PROJECT_SETTING, Rules, SETTINGS_FILE, Settings, refusal, settings_in};
 use serde_json::{Map, Value};
 use source::{FileState, canonical_path, read_file};
 
@@ -141,22 +141,18 @@ impl Files {
 
 /// Reads and checks one file: the values that count, and what is wrong with the others. Returns no
 /// values if it does not exist; fails for a wrong value that is needed.
-fn read_values(
+pub(crate) fn read_values(
     path: &Path,
     rules: Rules,
     is_needed: &dyn Fn(&str) -> bool,
 ) -> Result<(Map<String, Value>, Option<Error>)> {
     let mut values = read_object(path)?;
-    let wrong = |problems: Vec<String>| {
-        let error =
-            || Error::InvalidSettings { path: path.to_owned(), problem: problems.join("; ") };
-        (!problems.is_empty()).then(error)
-    };
     let needed = values.iter().filter(|(key, _)| is_needed(key));
-    let problems = needed.filter_map(|(key, value)| rules.problem(key, value)).collect();
-    wrong(problems).map_or(Ok(()), Err)?;
+    let problems: Vec<String> =
+        needed.filter_map(|(key, value)| rules.problem(key, value)).collect();
+    refusal(path, &problems).map_or(Ok(()), Err)?;
     let problems = rules.keep_right(&mut values);
-    Ok((values, wrong(problems)))
+    Ok((values, refusal(path, &problems)))
 }
 
 /// Refuses a project's file if it, or one of the folders above it, is a link: a clone could have
@@ -172,7 +168,7 @@ pub(crate) fn refuse_links(path: &Path, count: usize) -> Result<()> {
 }
 
 /// Reads one file; returns no values if it does not exist.
-pub(crate) fn read_object(path: &Path) -> Result<Map<String, Value>> {
+fn read_object(path: &Path) -> Result<Map<String, Value>> {
     let wrong = |problem: String| Error::InvalidSettings { path: path.to_owned(), problem };
     // Read like a source file, so that a link to a device or a huge file cannot hang the host.
     let text = match read_file(&canonical_path(path), MAX_FILE_BYTES).state {

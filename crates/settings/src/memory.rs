@@ -3,12 +3,10 @@
 use std::path::Path;
 
 use base::error::Error;
-use config::{
-    MEMORY_CONFIG_FILE, MEMORY_SETTINGS, MemorySettings, Rules, refusal_of_memory_settings,
-};
+use config::{MEMORY_CONFIG_FILE, MEMORY_SETTINGS, MemorySettings, Rules};
 use serde_json::{Map, Value};
 
-use super::load::{read_object, refuse_links};
+use super::load::{read_values, refuse_links};
 
 /// Reads the settings of both folders; a project's override the user's. A missing file sets
 /// nothing. A wrong value also sets nothing and is reported; the correct values count.
@@ -23,12 +21,10 @@ pub fn load_memory(global: Option<&Path>, project: Option<&Path>) -> (MemorySett
         let rules = Rules { table: MEMORY_SETTINGS, is_project };
         let file = folder.join(MEMORY_CONFIG_FILE);
         let refused = if is_project { refuse_links(&file, 3) } else { Ok(()) };
-        match refused.and_then(|()| read_object(&file)) {
-            Ok(given) => {
-                wrong.extend(refusal_of_memory_settings(&file, &given, rules));
-                let right =
-                    given.into_iter().filter(|(key, value)| rules.problem(key, value).is_none());
-                values.extend(right);
+        match refused.and_then(|()| read_values(&file, rules, &|_| false)) {
+            Ok((given, problems)) => {
+                wrong.extend(problems);
+                values.extend(given);
             }
             Err(error) => wrong.push(error),
         }
