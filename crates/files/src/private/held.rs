@@ -2,7 +2,6 @@
 //! whatever its path leads to by then: no link is followed, and only regular files are read,
 //! written or replaced. Must not know what the files hold.
 
-use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -49,31 +48,18 @@ pub enum Placed {
     Taken,
 }
 
-/// Why an existing entry was refused: it is a link, or no regular file.
-#[derive(Debug, Clone, Copy)]
-struct Refused(&'static str);
-
-impl fmt::Display for Refused {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.0)
-    }
-}
-
-impl std::error::Error for Refused {}
-
+/// Why an existing entry was refused.
 const LINK: &str = "it is a link";
 const NO_FILE: &str = "it is not a regular file";
 
 fn refused(problem: &'static str) -> io::Error {
-    io::Error::new(ErrorKind::InvalidInput, Refused(problem))
+    io::Error::new(ErrorKind::InvalidInput, problem)
 }
 
 /// Whether an error of this module says that a link was in the way.
 pub fn is_link(error: &io::Error) -> bool {
-    error
-        .get_ref()
-        .and_then(|inner| inner.downcast_ref::<Refused>())
-        .is_some_and(|refused| refused.0 == LINK)
+    let said = error.get_ref().map(ToString::to_string);
+    error.kind() == ErrorKind::InvalidInput && said.as_deref() == Some(LINK)
 }
 
 impl HeldFolder {
