@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use super::{ContentPart, Graph, LinkTarget, PlacePattern, Resolved, TargetState, fields, resolve};
 use base::error::{Error, Result};
-use base::object::{AsOf, FieldPath, Hash, ObjectId, ObjectType, Reference, TxId};
+use base::object::{
+    AsOf, DynamicReference, FieldPath, Hash, ObjectId, ObjectType, Reference, StaticReference, TxId,
+};
 use store::{Pin, Relation, RelationKind, Version, Written};
 
 /// Direction in which relations are followed.
@@ -158,50 +160,38 @@ impl Graph<'_> {
     }
 
     fn root(&self, root: &Reference) -> Result<Reached> {
-        let (written, kind) = match root {
-            Reference::Dynamic(reference) => {
-                let id = reference.id.clone();
-                (Written::Object { id, pin: None, lines: Vec::new() }, RelationKind::Dynamic)
+        let target = match root {
+            Reference::Dynamic(DynamicReference { id }) => {
+                resolve::object(id, self.resolver.version(id)?.as_deref())
             }
-            Reference::Static(reference) => {
-                let content_hash = reference.content_hash.clone();
-                let pin = Some(Pin { content_hash, origin: Some(reference.origin.clone()) });
-                let id = reference.id.clone();
-                (Written::Object { id, pin, lines: Vec::new() }, RelationKind::Static)
+            Reference::Static(StaticReference { id, content_hash, origin }) => {
+                let (content_hash, origin) = (content_hash.clone(), Some(origin.clone()));
+                self.resolver.pinned(id, &Pin { content_hash, origin })?
             }
         };
-        let place = store::RelationPlace {
-            field: String::new(),
-            path: String::new(),
-            line: None,
-            range: None,
-        };
-        let relation = Relation { kind, written, place };
-        let target = self.resolver.target(root.id(), &relation, TxId(0))?;
-        let mut reached = self.reached(0, None, root.id(), relation, target)?;
-        reached.node.via = None;
-        Ok(reached)
+        let reached = self.reached(0, None, None, target)?;
+        Ok(Reached { is_pinned: matches!(root, Reference::Static(_)), ..reached })
     }
 
-    /// The node that a relation leads to.
+    /// The node to which a relation, contained in an object, leads.
     fn reached(
         &self,
         depth: u32,
         parent: Option<usize>,
-        from: &ObjectId,
-        relation: Relation,
+        via: Option<(ObjectId, Relation)>,
         target: LinkTarget,
     ) -> Result<Reached> {
         let version = match (&target.id, target.tx_id) {
             (Some(id), Some(tx_id)) => self.store.get(id, AsOf::Tx(tx_id))?,
             _ => None,
         };
-        let is_pinned = relation.kind == RelationKind::Static;
+        let relation = via.as_ref().map(|(_, relation)| relation);
+        let is_pinned = relation.is_some_and(|relation| relation.kind == RelationKind::Static);
         let node = GraphNode {
             depth,
             parent,
-            part: ContentPart::of(&relation.written),
-            via: Some((from.clone(), relation)),
+            part: relation.and_then(|relation| ContentPart::of(&relation.written)),
+            via,
             state: target.state,
             id: target.id,
             tx_id: version.as_ref().map(|version| version.tx_id),
@@ -266,8 +256,8 @@ impl Walk<'_> {
             for resolved in self.graph.links_at(id, AsOf::Tx(tx_id))? {
                 if self.is_followed(&resolved) {
                     let Resolved { from, relation, target, .. } = resolved;
-                    let reached = self.graph.reached(depth, parent, &from, relation, target)?;
-                    self.queue.push_back(reached);
+                    let via = Some((from, relation));
+                    self.queue.push_back(self.graph.reached(depth, parent, via, target)?);
                 }
             }
         }
@@ -277,7 +267,8 @@ impl Walk<'_> {
                     let Resolved { from, relation, .. } = resolved;
                     let version = self.graph.resolver.version(&from)?;
                     let target = resolve::object(&from, version.as_deref());
-                    let mut reached = self.graph.reached(depth, parent, &from, relation, target)?;
+                    let via = Some((from, relation));
+                    let mut reached = self.graph.reached(depth, parent, via, target)?;
                     // The relation's part belongs to the text that it leads to, not to the one that
                     // contains it.
                     (reached.node.part, reached.is_pinned) = (None, false);

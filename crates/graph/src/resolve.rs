@@ -103,7 +103,7 @@ impl<'a> Resolver<'a> {
 
     /// The version that a pin names: the one with its portable identity, else the newest with its
     /// hash.
-    pub(super) fn pinned_version(&self, id: &ObjectId, pin: &Pin) -> Result<Option<Version>> {
+    fn pinned_version(&self, id: &ObjectId, pin: &Pin) -> Result<Option<Version>> {
         let content_hash = pin.content_hash.clone();
         if let Some(origin) = pin.origin.clone() {
             return self.store.locate(&StaticReference { id: id.clone(), content_hash, origin });
@@ -113,7 +113,7 @@ impl<'a> Resolver<'a> {
         Ok(history.iter().find(|version| version.content_hash == content_hash).cloned())
     }
 
-    fn pinned(&self, id: &ObjectId, pin: &Pin) -> Result<LinkTarget> {
+    pub(super) fn pinned(&self, id: &ObjectId, pin: &Pin) -> Result<LinkTarget> {
         match self.pinned_version(id, pin) {
             Err(Error::HashMismatch { .. }) => {
                 let nothing = LinkTarget::nothing(TargetState::Mismatch);
