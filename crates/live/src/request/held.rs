@@ -130,18 +130,14 @@ impl LayOut<'_> {
         let Some(entry) = state.index().of_version(&held.object, &held.version) else {
             return Ok(None);
         };
-        let mut name = match &entry.subject {
-            file @ Subject::File { version, lines, .. } => {
-                let path = quote::name(state.shown_path(file.agent_path())).into_owned();
-                match lines {
-                    None => path + forms::LAST_VERSION,
-                    Some(_) if *version != held.version => path + " (not the latest version)",
-                    Some(_) => path,
-                }
+        let mut name = quote::name(&forms::name_of(state, &entry.subject)).into_owned();
+        match &entry.subject {
+            Subject::File { lines: None, .. } => name.push_str(forms::LAST_VERSION),
+            Subject::File { version, .. } if *version != held.version => {
+                name.push_str(" (not the latest version)");
             }
-            Subject::Toolcall { tool, .. } => quote::name(tool).into_owned(),
-            Subject::Segment { turns, .. } => forms::turns_phrase(*turns),
-        };
+            _ => {}
+        }
         if entry.handle.kind == HandleKind::File
             && let Some(store) = self.journal.store.elsewhere(&held.object)?
         {
