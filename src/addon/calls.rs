@@ -10,8 +10,8 @@ use super::store::Store;
 use base::error::{Error, Result};
 use base::object::ObjectId;
 use live::{
-    self, Against, Beside, BesideBoth, Inspected, MessageChange, compare_calls, find_session,
-    inspect_beside, inspect_call, inspect_calls, newest_call,
+    self, Against, Beside, BesideBoth, Inspected, compare_calls, find_session, inspect_beside,
+    inspect_call, inspect_calls, newest_call,
 };
 
 /// Maximum number of calls read at once: they hold all of their messages.
@@ -136,7 +136,7 @@ impl Store {
             let session = find_session(store, &session.named("session")?)?;
             let from = inspected(store, &session, Some(from.named("from")?))?;
             let to = inspected(store, &session, Some(to.named("to")?))?;
-            Ok(changed(&compare_calls(&from.messages, &to.messages)))
+            Ok(compare_calls(&from.messages, &to.messages))
         })
     }
 }
@@ -164,10 +164,10 @@ fn beside_both(read: Result<BesideBoth>) -> Value {
     match read {
         Ok(both) => json!({
             "call": recorded(&both.call),
-            "sinceBefore": both.since_before.as_deref().map(changed),
+            "sinceBefore": both.since_before,
             "promptChange": both.prompt,
             "plain": recorded(&both.plain),
-            "againstPlain": changed(&both.against_plain),
+            "againstPlain": both.against_plain,
         }),
         Err(error) => json!({
             "code": error.code(),
@@ -181,22 +181,7 @@ fn compared(beside: &Beside) -> Value {
     json!({
         "call": recorded(&beside.call),
         "other": beside.other.as_ref().map(recorded),
-        "changes": changed(&beside.changes),
+        "changes": beside.changes,
         "promptChange": beside.prompt,
     })
-}
-
-fn changed(changes: &[MessageChange]) -> Vec<Value> {
-    let change = |change: &MessageChange| {
-        let (name, old, new, count, diff) = match change {
-            MessageChange::Kept { old, new, count } => ("kept", Some(old), Some(new), *count, None),
-            MessageChange::Removed { old } => ("removed", Some(old), None, 1, None),
-            MessageChange::Inserted { new } => ("inserted", None, Some(new), 1, None),
-            MessageChange::Changed { old, new, diff } => {
-                ("changed", Some(old), Some(new), 1, Some(diff))
-            }
-        };
-        json!({ "change": name, "old": old, "new": new, "count": count, "diff": diff })
-    };
-    changes.iter().map(change).collect()
 }

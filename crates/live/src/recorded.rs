@@ -25,7 +25,7 @@ pub use self::bill::bill_of;
 pub(super) use self::bill::keep_bill;
 pub use self::call::{CallPlace, Replayed, replay_call};
 pub use self::chat::{PromptTokens, StoredChat, stored_chat};
-pub use self::compare::{MessageChange, PromptChange, compare_calls};
+pub use self::compare::{ChangeKind, MessageChange, PromptChange, compare_calls};
 pub use self::document::session_at;
 pub use self::inspect::{
     About, Inspected, Prompt, RecordedPayload, RecordedSize, Since, inspect_call,

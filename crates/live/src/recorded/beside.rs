@@ -49,16 +49,12 @@ pub fn inspect_beside(
 ) -> Result<Beside> {
     let mut reader = Reader::new(store, session);
     // In call order, so that one pass finds both.
-    let before = (against == Against::Before && number > 1).then(|| reader.finder.find(number - 1));
+    let before = if against == Against::Before { reader.before(number) } else { None };
     let found = reader.finder.find(number)?;
     let call = reader.inspect(&found, number)?;
-    let other = match (against, before) {
-        // Errors of the previous call are reported when that call itself is asked for.
-        (Against::Before, Some(before)) => {
-            before.and_then(|before| reader.inspect(&before, number - 1)).ok()
-        }
-        (Against::Before, None) => None,
-        (Against::Plain, _) => Some(reader.plain(found, number)?),
+    let other = match against {
+        Against::Before => before,
+        Against::Plain => Some(reader.plain(found, number)?),
     };
     let changes = other
         .as_ref()
@@ -101,12 +97,7 @@ pub fn inspect_calls(
 ) -> Result<Vec<Result<BesideBoth>>> {
     let numbers = numbers.start.max(1)..numbers.end.min(newest_call(store, session)? + 1);
     let mut reader = Reader::new(store, session);
-    let before_all = match numbers.start {
-        1 => None,
-        first => {
-            reader.finder.find(first - 1).and_then(|found| reader.inspect(&found, first - 1)).ok()
-        }
-    };
+    let before_all = reader.before(numbers.start);
     let mut calls: Vec<Result<BesideBoth>> = Vec::new();
     for number in numbers {
         let before = match calls.last() {
@@ -144,6 +135,13 @@ impl<'a> Reader<'a> {
             self.chat_of = Some(holder.clone());
         }
         inspect(self.store, found, number, &mut self.chat)
+    }
+
+    /// The call before this one. Its errors are reported when it is itself asked for.
+    fn before(&mut self, number: u64) -> Option<Inspected> {
+        let number = number.checked_sub(1).filter(|before| *before > 0)?;
+        let found = self.finder.find(number).ok()?;
+        self.inspect(&found, number).ok()
     }
 
     fn plain(&mut self, found: FoundCall, number: u64) -> Result<Inspected> {

@@ -13,37 +13,39 @@ use context::host::HostMessage;
 use context::tokens::Counter;
 use store::DEFAULT_DIFF_CONTEXT;
 
-/// How a message of one call relates to another call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MessageChange {
-    /// A run of messages that is the same in both, starting at these indexes.
-    Kept {
-        /// Index in the earlier call.
-        old: usize,
-        /// Index in the later one.
-        new: usize,
-        /// Number of messages.
-        count: usize,
-    },
-    /// A message that only the earlier call has.
-    Removed {
-        /// Index in the earlier call.
-        old: usize,
-    },
-    /// A message that only the later call has.
-    Inserted {
-        /// Index in the later call.
-        new: usize,
-    },
-    /// The same message, shown differently.
-    Changed {
-        /// Index in the earlier call.
-        old: usize,
-        /// Index in the later one.
-        new: usize,
-        /// Unified diff of the texts, or of the JSON where these are equal.
-        diff: String,
-    },
+/// How messages of one call relate to another call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MessageChange {
+    /// What became of them.
+    pub change: ChangeKind,
+    /// Index of the first in the earlier call, if that has it.
+    pub old: Option<usize>,
+    /// Index of the first in the later one, if that has it.
+    pub new: Option<usize>,
+    /// Number of messages; 1 unless they are kept.
+    pub count: usize,
+    /// Of a changed one the unified diff of the texts, or of the JSON where these are equal.
+    pub diff: Option<String>,
+}
+
+/// What became of messages from one call to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// A run of messages is the same in both.
+    Kept,
+    /// Only the earlier call has the message.
+    Removed,
+    /// Only the later call has it.
+    Inserted,
+    /// It is shown differently.
+    Changed,
+}
+
+impl MessageChange {
+    fn of(change: ChangeKind, old: Option<usize>, new: Option<usize>) -> Self {
+        Self { change, old, new, count: 1, diff: None }
+    }
 }
 
 /// The differences between the messages of two calls, each message as JSON, in order.
@@ -74,8 +76,10 @@ impl Comparer {
                 }
                 continue;
             }
-            changes.extend(from.map(|old| MessageChange::Removed { old }));
-            changes.extend(to.map(|new| MessageChange::Inserted { new }));
+            let removed = |old| MessageChange::of(ChangeKind::Removed, Some(old), None);
+            let inserted = |new| MessageChange::of(ChangeKind::Inserted, None, Some(new));
+            changes.extend(from.map(removed));
+            changes.extend(to.map(inserted));
         }
         changes
     }
@@ -86,13 +90,15 @@ impl Comparer {
         (old, before): (usize, &str),
         (new, after): (usize, &str),
     ) {
+        let of = |kind| MessageChange::of(kind, Some(old), Some(new));
         if before != after {
-            changes.push(MessageChange::Changed { old, new, diff: self.diff(before, after) });
+            let diff = Some(self.diff(before, after));
+            changes.push(MessageChange { diff, ..of(ChangeKind::Changed) });
             return;
         }
         match changes.last_mut() {
-            Some(MessageChange::Kept { count, .. }) => *count += 1,
-            _ => changes.push(MessageChange::Kept { old, new, count: 1 }),
+            Some(MessageChange { change: ChangeKind::Kept, count, .. }) => *count += 1,
+            _ => changes.push(of(ChangeKind::Kept)),
         }
     }
 

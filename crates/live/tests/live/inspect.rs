@@ -5,9 +5,9 @@
 use base::object::{AsOf, Handle, ObjectId, Payload};
 use config::{Layout, Settings};
 use live::{
-    Against, Inspected, LiveSession, MessageChange, PromptChange, Since, Wanted, compare_calls,
-    find_handle, find_session, inspect_beside, inspect_call, inspect_calls, newest_call, sessions,
-    timeline,
+    Against, ChangeKind, Inspected, LiveSession, MessageChange, PromptChange, Since, Wanted,
+    compare_calls, find_handle, find_session, inspect_beside, inspect_call, inspect_calls,
+    newest_call, sessions, timeline,
 };
 use serde_json::{Value, json};
 use session::{Treatment, WithheldReason};
@@ -111,23 +111,21 @@ fn two_calls_are_compared_message_by_message() {
     let (host, sent) = collapsed();
     let (first, last) = (inspect(&host, 1), inspect(&host, sent.len() as u64));
     let changes = compare_calls(&first.messages, &last.messages);
-    let MessageChange::Changed { old: 2, new: 2, diff } = &changes[1] else {
-        panic!("{changes:?}")
-    };
+    let diff = changes[1].diff.as_deref().unwrap_or_default();
+    let change = |change, old, new| MessageChange { change, old, new, count: 1, diff: None };
+    let expected = change(ChangeKind::Changed, Some(2), Some(2));
+    assert_eq!(changes[1], MessageChange { diff: Some(diff.to_owned()), ..expected });
     assert!(diff.contains("-a line of the file") && diff.contains("\n+[t1] f1 a.txt"), "{diff}");
-    assert_eq!(changes[0], MessageChange::Kept { old: 0, new: 0, count: 2 });
-    let inserted: Vec<_> =
-        (3..last.messages.len()).map(|new| MessageChange::Inserted { new }).collect();
+    let kept = |count| MessageChange { count, ..change(ChangeKind::Kept, Some(0), Some(0)) };
+    assert_eq!(changes[0], kept(2));
+    let inserted = |new| change(ChangeKind::Inserted, None, Some(new));
+    let inserted: Vec<_> = (3..last.messages.len()).map(inserted).collect();
     assert_eq!(changes[2..], inserted);
     let back = compare_calls(&last.messages, &first.messages);
-    let removed =
-        back.iter().filter(|change| matches!(change, MessageChange::Removed { .. })).count();
+    let removed = back.iter().filter(|change| change.change == ChangeKind::Removed).count();
     assert_eq!(removed, inserted.len());
-    let count = first.messages.len();
-    assert_eq!(
-        compare_calls(&first.messages, &first.messages),
-        [MessageChange::Kept { old: 0, new: 0, count }]
-    );
+    let same = compare_calls(&first.messages, &first.messages);
+    assert_eq!(same, [kept(first.messages.len())]);
 }
 
 #[test]
@@ -184,7 +182,10 @@ fn calls_of_forks_and_old_branches_are_inspected_as_sent() {
         assert!(inspected.prompt.is_some());
     }
     let changes = compare_calls(&inspect(&host, 1).messages, &inspect(&host, 2).messages);
-    assert!(changes.contains(&MessageChange::Removed { old: 2 }), "{changes:?}");
+    assert!(
+        changes.iter().any(|it| (it.change, it.old) == (ChangeKind::Removed, Some(2))),
+        "{changes:?}"
+    );
     let read = inspect_calls(&host.store, host.live.id(), 1..4).unwrap();
     let messages = read.into_iter().map(|both| values(&both.unwrap().call.messages));
     assert_eq!(messages.collect::<Vec<_>>(), [first, second, third]);

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use base::object::ObjectId;
 use config::{Layout, Settings};
 use live::{
-    Against, Beside, MarkKind, MessageChange, PromptTokens, Timeline, Way, inspect_beside,
+    Against, Beside, ChangeKind, MarkKind, PromptTokens, Timeline, Way, inspect_beside,
     stored_chat, timeline,
 };
 use replay::transcript::Transcript;
@@ -170,7 +170,7 @@ fn a_call_stands_beside_what_the_plain_host_would_have_sent() {
     let treatments = of_plain.about.iter().filter_map(|about| about.treatment.as_ref());
     assert!(treatments.into_iter().all(|treatment| *treatment == Treatment::Given));
     assert!(of_plain.about.iter().all(|about| about.notes.is_empty() && about.since.is_none()));
-    let shorter = changes.iter().any(|change| matches!(change, MessageChange::Changed { .. }));
+    let shorter = changes.iter().any(|change| change.change == ChangeKind::Changed);
     assert!(shorter, "{changes:?}");
     assert_eq!(beside(last, Against::Before).other.unwrap().call, last - 1);
     assert!(beside(1, Against::Before).other.is_none());
