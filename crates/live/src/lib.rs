@@ -36,9 +36,9 @@ pub use self::recorded::{
     About, Against, Beside, BesideBoth, CallPlace, CallPoint, ChangeKind, Inspected, Mark,
     MarkKind, MessageChange, ObjectLine, Prompt, PromptChange, PromptTokens, RecordedPayload,
     RecordedSize, Replayed, SessionNames, SessionSummary, ShownRun, Since, StoredChat, Timeline,
-    TimelineKinds, Way, bill_of, compare_calls, find_handle, find_session, inspect_beside,
-    inspect_call, inspect_calls, newest_call, replay_call, session_at, sessions, statement,
-    stored_chat, text_of, timeline,
+    TimelineKinds, bill_of, compare_calls, find_handle, find_session, inspect_beside, inspect_call,
+    inspect_calls, newest_call, replay_call, session_at, sessions, statement, stored_chat, text_of,
+    timeline,
 };
 pub use self::session::{
     AtCall, Commit, Continuation, LiveSession, LiveStatus, Pins, RunningShown,

@@ -34,7 +34,7 @@ pub use self::meant::SessionNames;
 pub use self::sessions::{SessionSummary, find_handle, find_session, newest_call, sessions};
 pub(super) use self::slots::{apply_edits, recorded_slots, slots_of};
 pub use self::timeline::{
-    CallPoint, Mark, MarkKind, ObjectLine, ShownRun, Timeline, TimelineKinds, Way, timeline,
+    CallPoint, Mark, MarkKind, ObjectLine, ShownRun, Timeline, TimelineKinds, timeline,
 };
 use super::journal::{Recording, refers_to_chat, stored_words};
 use base::error::Result;

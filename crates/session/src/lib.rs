@@ -77,7 +77,7 @@ pub use report::{ReportKind, Reported};
 pub use sets::{Active, ActiveView, Known, Sets};
 pub use showings::Showing;
 pub use state::{Asked, Effect, Ended, LeftSums, MemoryChange, Note, Requests, Sent, Session};
-pub use treatment::{Fold, ReadPart, Treatment};
+pub use treatment::{Fold, ReadPart, Treatment, Way};
 pub use usage::UsageProblem;
 
 /// For serde: leaves out what a reader adds by default.

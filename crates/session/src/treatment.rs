@@ -1,29 +1,21 @@
 //! How messages are shown, as events store it. Plain data.
 
 use serde::{Deserialize, Serialize};
+use strum::EnumDiscriminants;
 
 use super::excerpt::{Piece, uncut_lines};
 use super::lines::LineRange;
 use base::object::{Hash, ObjectId};
 
-/// How a message is shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// How a message is shown. An object that several messages show counts as shown in the way that is
+/// listed first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, EnumDiscriminants)]
 #[serde(tag = "as", rename_all = "snake_case")]
+#[strum_discriminants(name(Way), derive(PartialOrd, Ord, Serialize))]
+#[strum_discriminants(serde(rename_all = "snake_case"))]
 pub enum Treatment {
     /// As the host gave it.
     Given,
-    /// A reference line in place of the content.
-    Reference,
-    /// In part: some lines are shown, some only counted, some stand in another message.
-    Excerpt {
-        /// All lines of the output, in order.
-        pieces: Vec<Piece>,
-    },
-    /// A read of lines that partly stand in the window already.
-    Reread {
-        /// The requested lines, in order.
-        parts: Vec<ReadPart>,
-    },
     /// The current text of a file. It follows the host's own text if that is not text of the file
     /// (`edit`, `write`).
     Current {
@@ -36,6 +28,18 @@ pub enum Treatment {
         /// Whether the host's text stays in front of the lines.
         after_host: bool,
     },
+    /// In part: some lines are shown, some only counted, some stand in another message.
+    Excerpt {
+        /// All lines of the output, in order.
+        pieces: Vec<Piece>,
+    },
+    /// A read of lines that partly stand in the window already.
+    Reread {
+        /// The requested lines, in order.
+        parts: Vec<ReadPart>,
+    },
+    /// A reference line in place of the content.
+    Reference,
 }
 
 impl Treatment {

@@ -17,7 +17,7 @@ pub(super) use self::kinds::{CountedTexts, Counting};
 use self::marks::marks_of;
 pub use self::marks::{Mark, MarkKind};
 use self::objects::Showing;
-pub use self::objects::{ObjectLine, ShownRun, Way};
+pub use self::objects::{ObjectLine, ShownRun};
 use super::slots::replaced;
 use crate::journal::Recording;
 use base::error::Result;

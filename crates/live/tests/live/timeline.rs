@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use base::object::ObjectId;
 use config::{Layout, Settings};
 use live::{
-    Against, Beside, ChangeKind, MarkKind, PromptTokens, Timeline, Way, inspect_beside,
-    stored_chat, timeline,
+    Against, Beside, ChangeKind, MarkKind, PromptTokens, Timeline, inspect_beside, stored_chat,
+    timeline,
 };
 use replay::transcript::Transcript;
 use serde_json::{Value, json};
-use session::Treatment;
+use session::{Treatment, Way};
 use store::Store;
 
 use crate::checks::for_each_call;

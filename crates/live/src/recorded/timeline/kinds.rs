@@ -7,7 +7,6 @@ use std::rc::Rc;
 
 use serde::Serialize;
 
-use super::objects::Way;
 use crate::journal::stored_version;
 use crate::recorded::slots::pool_lines;
 use crate::recorded::text_of;
@@ -15,7 +14,7 @@ use base::error::Result;
 use base::object::{Hash, ObjectId, ObjectType};
 use context::tokens::Counter;
 use context::view::content_tokens;
-use session::{ChatMessage, MessageKind, Session, SlotRecord, Subject, Treatment};
+use session::{ChatMessage, MessageKind, Session, SlotRecord, Subject, Treatment, Way};
 use store::Store;
 
 /// Tokens of a request by kind of content.
@@ -143,7 +142,7 @@ impl<'a> Counting<'a> {
         folded: Option<&str>,
     ) -> Counted {
         let treatment = if content.is_some() { state.treatment(at) } else { &Treatment::Given };
-        let way = Way::of(treatment);
+        let way = Way::from(treatment);
         let of_content =
             |content| self.once(content, true, || content_tokens(content, self.counter));
         let whole = content.map_or(message.tokens, of_content);

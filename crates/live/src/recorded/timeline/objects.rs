@@ -1,9 +1,11 @@
 //! How an object was shown, call by call.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use base::object::{Handle, ObjectId, ObjectType, quote};
-use session::{IndexEntry, Session, Subject, Treatment};
+use session::{IndexEntry, Session, Subject, Way};
 
 /// An object that the session met.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -37,41 +39,11 @@ pub struct ShownRun {
     pub way: Way,
 }
 
-/// How an object is shown; if several messages show it, the way that is listed first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Way {
-    /// As the host gave it.
-    Given,
-    /// The file as it is now.
-    Current,
-    /// In part.
-    Excerpt,
-    /// As a line that says where it stands.
-    Reread,
-    /// As a line.
-    Reference,
-}
-
-const WAYS: [Way; 5] = [Way::Given, Way::Current, Way::Excerpt, Way::Reread, Way::Reference];
-
-impl Way {
-    pub(super) fn of(treatment: &Treatment) -> Self {
-        match treatment {
-            Treatment::Given => Self::Given,
-            Treatment::Current { .. } => Self::Current,
-            Treatment::Excerpt { .. } => Self::Excerpt,
-            Treatment::Reread { .. } => Self::Reread,
-            Treatment::Reference => Self::Reference,
-        }
-    }
-}
-
 /// How an object was shown so far.
 #[derive(Debug, Default)]
 pub(super) struct Showing {
-    /// Number of messages of the newest request that show it, by [`WAYS`].
-    counts: [u32; WAYS.len()],
+    /// Number of messages of the newest request that show it.
+    counts: BTreeMap<Way, u32>,
     runs: Vec<ShownRun>,
     /// The first call of the current run, and its way.
     open: Option<(u64, Way)>,
@@ -79,17 +51,18 @@ pub(super) struct Showing {
 
 impl Showing {
     pub(super) fn enter(&mut self, way: Way) {
-        self.counts[way as usize] += 1;
+        *self.counts.entry(way).or_default() += 1;
     }
 
     pub(super) fn leave(&mut self, way: Way) {
-        let count = &mut self.counts[way as usize];
+        let count = self.counts.entry(way).or_default();
         *count = count.saturating_sub(1);
     }
 
     /// Completes the request of this call.
     pub(super) fn turn_to(&mut self, call: u64) {
-        let now = WAYS.into_iter().find(|way| self.counts[*way as usize] > 0);
+        let mut shown = self.counts.iter().filter(|(_, count)| **count > 0);
+        let now = shown.next().map(|(way, _)| *way);
         if now == self.open.map(|(_, way)| way) {
             return;
         }
