@@ -21,9 +21,8 @@ use self::needs::TranscriptNeeds;
 use self::plain::PlainHost;
 use self::request::{PartChange, RequestKinds, RequestPart};
 use self::side::{MeasuredSide, Moment, SideCall, Terms};
+use super::options::Replaying;
 use super::play::{Played, PlayedChange, PlayedRequest};
-use config::Prices;
-use context::tokens::Counter;
 
 /// Default tokens of the plain host's system prompt and tools.
 pub const FIXED_TOKENS: u64 = 4_000;
@@ -31,21 +30,6 @@ pub const FIXED_TOKENS: u64 = 4_000;
 /// Tokens that the extension adds to system prompt and tools, without memory, which recorded
 /// sessions do not have. `npm run overhead` measures them, and fails if this is too low.
 pub const OVERHEAD_TOKENS: u64 = 276;
-
-/// How a transcript is measured.
-#[derive(Debug, Clone)]
-pub struct Measuring {
-    /// Prices.
-    pub prices: Prices,
-    /// How tokens are counted.
-    pub counter: Counter,
-    /// Tokens of the model's window; `None`: no limit.
-    pub window_tokens: Option<u64>,
-    /// Tokens of the plain host's system prompt and tools.
-    pub host_tokens: u64,
-    /// Tokens of our own system prompt and tools, which the plain host does not have.
-    pub overhead_tokens: u64,
-}
 
 /// Measures the calls of a transcript in order.
 #[derive(Debug)]
@@ -72,8 +56,8 @@ pub struct MeasuredSides {
 impl Measure {
     /// Begins to measure a transcript. `messages`: its messages, each as JSON; `hidden`: tokens that
     /// they have beyond what they show, by their indexes.
-    pub fn new(messages: &[String], measuring: &Measuring, hidden: &[u64]) -> Self {
-        let counter = measuring.counter;
+    pub fn new(messages: &[String], replaying: &Replaying, hidden: &[u64]) -> Self {
+        let counter = replaying.counter;
         let mut parsed = MeasuredMessage::parse_all(messages, counter);
         for (message, hidden) in parsed.iter_mut().zip(hidden) {
             message.units += hidden * counter.units_per_token();
@@ -83,12 +67,12 @@ impl Measure {
             .into_iter()
             .map(|message| Arc::new(RequestPart::given(message, &needs)))
             .collect();
-        let terms = Terms { prices: measuring.prices.clone(), counter, needs, given };
+        let terms = Terms { prices: replaying.prices.clone(), counter, needs, given };
         let units = |tokens: u64| tokens * counter.units_per_token();
-        let host_units = units(measuring.host_tokens);
+        let host_units = units(replaying.host_tokens);
         let plain = MeasuredSide::new(&terms, host_units);
-        let ours = MeasuredSide::new(&terms, host_units + units(measuring.overhead_tokens));
-        let host = PlainHost::new(counter, host_units, measuring.window_tokens);
+        let ours = MeasuredSide::new(&terms, host_units + units(replaying.sent_overhead()));
+        let host = PlainHost::new(counter, host_units, replaying.window_tokens);
         Self { terms, ours, plain, host, answered: None }
     }
 
@@ -135,14 +119,21 @@ mod tests {
 
     use super::*;
     use crate::facts::ToolCalls;
+    use crate::options::Sender;
+    use config::{Layout, Prices, Settings};
+    use context::tokens::Counter;
 
-    fn measuring(prices: &str) -> Measuring {
-        Measuring {
+    fn replaying(prices: &str) -> Replaying {
+        Replaying {
+            sender: Sender::Ours(Layout::Log),
             prices: Prices::preset(prices).unwrap(),
-            counter: Counter::Characters,
             window_tokens: None,
+            counter: Counter::Characters,
             host_tokens: FIXED_TOKENS,
             overhead_tokens: 100,
+            settings: Settings::default(),
+            dump: None,
+            snapshots: None,
         }
     }
 
@@ -175,7 +166,7 @@ mod tests {
     }
 
     fn second_call(prices: &str, seconds: i64, changes: Vec<PlayedChange>) -> MeasuredSides {
-        let mut measure = Measure::new(&session(seconds), &measuring(prices), &[]);
+        let mut measure = Measure::new(&session(seconds), &replaying(prices), &[]);
         let first = measure.call(&played(0, 1, grown(0, &[0])));
         assert!(first.ours.cached.abs() < 1e-9, "nothing is cached at the first call");
         assert!(

@@ -50,9 +50,21 @@ pub struct Replaying {
 }
 
 impl Replaying {
-    /// The options for playing a session in this layout. `overhead_tokens`: our own system prompt
-    /// and tools.
-    pub fn playing(&self, layout: Layout, overhead_tokens: u64) -> Playing {
+    /// Tokens of system prompt and tools that the sender has beyond the plain host's.
+    pub(super) fn sent_overhead(&self) -> u64 {
+        match self.sender {
+            Sender::Ours(_) => self.overhead_tokens,
+            Sender::Host(_) => 0,
+        }
+    }
+
+    /// The options for playing a session.
+    pub fn playing(&self) -> Playing {
+        let layout = match self.sender {
+            Sender::Ours(layout) => layout,
+            Sender::Host(_) => Layout::Log,
+        };
+        let overhead_tokens = self.sent_overhead();
         let prices = PriceTable::Own(self.prices.clone());
         let prices = PriceSetting::ByModel([("*".to_owned(), prices)].into());
         Playing {
@@ -62,6 +74,7 @@ impl Replaying {
             fixed_tokens: self.host_tokens + overhead_tokens,
             overhead_tokens,
             snapshots: self.snapshots.clone(),
+            foresees: false,
         }
     }
 }

@@ -45,6 +45,8 @@ pub struct Playing {
     pub overhead_tokens: u64,
     /// Folder with a folder of snapshots for each transcript, by its name; see [`super::facts`].
     pub snapshots: Option<PathBuf>,
+    /// Whether the session knows the transcript's needs instead of guessing them.
+    pub foresees: bool,
 }
 
 /// A message of a request.
@@ -105,20 +107,6 @@ pub fn play_watched(
     each: &mut dyn FnMut(Played, &Session) -> Result<()>,
 ) -> Result<LiveSession> {
     Host::new(transcript, playing)?.play(each)
-}
-
-/// Like [`play`], but the session knows its transcript's needs instead of guessing them.
-///
-/// # Errors
-/// Errors of the session or of `each`.
-pub fn play_foreseen(
-    transcript: &Transcript,
-    playing: &Playing,
-    each: &mut dyn FnMut(Played) -> Result<()>,
-) -> Result<LiveSession> {
-    let mut host = Host::new(transcript, playing)?;
-    host.oracle = Some(Oracle::new(&transcript.messages, playing.counter));
-    host.play(&mut |played, _| each(played))
 }
 
 /// Indexes of the assistant's messages.
@@ -197,7 +185,7 @@ impl<'a> Host<'a> {
             known: 0,
             read: 0,
             call: 0,
-            oracle: None,
+            oracle: playing.foresees.then(|| Oracle::new(&transcript.messages, playing.counter)),
         })
     }
 

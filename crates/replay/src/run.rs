@@ -3,9 +3,9 @@
 use super::dump::Dump;
 use super::hosts::play_host;
 use super::measure::message::MeasuredMessage;
-use super::measure::{Measure, MeasuredSides, Measuring};
+use super::measure::{Measure, MeasuredSides};
 use super::options::{Replaying, Sender};
-use super::play::{Played, answers, play, play_foreseen};
+use super::play::{Played, Playing, answers, play};
 use super::recorded::{FIRST_TIME, Follows, Recorded};
 use super::report::copies::{SEPARATOR, TIME};
 use super::report::{Contents, FileReport, Foreseen};
@@ -47,39 +47,7 @@ pub fn replay(
     replaying: &Replaying,
     hidden: &[u64],
 ) -> Result<FileReport> {
-    let is_ours = matches!(replaying.sender, Sender::Ours(_));
-    let overhead_tokens = if is_ours { replaying.overhead_tokens } else { 0 };
-    let measuring = measuring(replaying, overhead_tokens);
-    let mut measure = Measure::new(&transcript.messages, &measuring, hidden);
-    let mut report = FileReport::new(transcript);
-    let dump = replaying.dump.as_ref().map(|folder| Dump::create(folder, &transcript.name));
-    let mut dump = dump.transpose()?;
-    let mut each = |played: Played| {
-        if let Some(dump) = &mut dump {
-            dump.call(played.call, &played.changes, &transcript.messages)?;
-        }
-        let measured = measure.call(&played);
-        let contents = contents(&measured, &measuring);
-        report.add(measured, contents, &played.notices);
-        report.tool_calls.add(played.tool_calls);
-        Ok(())
-    };
-    match replaying.sender {
-        Sender::Host(rule) => {
-            let playing = replaying.playing(Layout::Log, 0);
-            play_host(rule, transcript, &playing, hidden, &mut each)?;
-        }
-        Sender::Ours(layout) => {
-            let playing = replaying.playing(layout, replaying.overhead_tokens);
-            drop(play(transcript, &playing, &mut each)?);
-        }
-    }
-    dump.map_or(Ok(()), Dump::finish)?;
-    for (call, answer) in report.series.iter_mut().zip(answers(&transcript.messages)) {
-        call.answer = name_of(&transcript.messages[answer], transcript.format);
-    }
-    report.sum_up();
-    Ok(report)
+    replayed(transcript, replaying, hidden, false)
 }
 
 /// Replays a transcript in the layout `log`, regardless of the options, with perfect foresight
@@ -92,18 +60,43 @@ pub fn foreseen(
     replaying: &Replaying,
     hidden: &[u64],
 ) -> Result<Foreseen> {
-    let measuring = measuring(replaying, replaying.overhead_tokens);
-    let playing = replaying.playing(Layout::Log, replaying.overhead_tokens);
-    let mut measure = Measure::new(&transcript.messages, &measuring, hidden);
-    let mut report = FileReport::default();
-    drop(play_foreseen(transcript, &playing, &mut |played| {
+    let sender = Sender::Ours(Layout::Log);
+    let replaying = Replaying { sender, dump: None, ..replaying.clone() };
+    Ok(Foreseen::of(&replayed(transcript, &replaying, hidden, true)?))
+}
+
+/// `foresees`: whether the session knows the transcript's needs.
+fn replayed(
+    transcript: &Transcript,
+    replaying: &Replaying,
+    hidden: &[u64],
+    foresees: bool,
+) -> Result<FileReport> {
+    let mut measure = Measure::new(&transcript.messages, replaying, hidden);
+    let mut report = FileReport::new(transcript);
+    let dump = replaying.dump.as_ref().map(|folder| Dump::create(folder, &transcript.name));
+    let mut dump = dump.transpose()?;
+    let mut each = |played: Played| {
+        if let Some(dump) = &mut dump {
+            dump.call(played.call, &played.changes, &transcript.messages)?;
+        }
         let measured = measure.call(&played);
-        let contents = contents(&measured, &measuring);
+        let contents = contents(&measured, replaying);
         report.add(measured, contents, &played.notices);
+        report.tool_calls.add(played.tool_calls);
         Ok(())
-    })?);
+    };
+    let playing = Playing { foresees, ..replaying.playing() };
+    match replaying.sender {
+        Sender::Host(rule) => play_host(rule, transcript, &playing, hidden, &mut each)?,
+        Sender::Ours(_) => drop(play(transcript, &playing, &mut each)?),
+    }
+    dump.map_or(Ok(()), Dump::finish)?;
+    for (call, answer) in report.series.iter_mut().zip(answers(&transcript.messages)) {
+        call.answer = name_of(&transcript.messages[answer], transcript.format);
+    }
     report.sum_up();
-    Ok(Foreseen::of(&report))
+    Ok(report)
 }
 
 /// What tells an answer from all others: the IDs of its calls, a number of its text, and its time,
@@ -120,21 +113,11 @@ fn name_of(answer: &str, format: Format) -> Option<String> {
     Some(format!("{name}{TIME}{time}"))
 }
 
-fn measuring(replaying: &Replaying, overhead_tokens: u64) -> Measuring {
-    Measuring {
-        prices: replaying.prices.clone(),
-        counter: replaying.counter,
-        window_tokens: replaying.window_tokens,
-        host_tokens: replaying.host_tokens,
-        overhead_tokens,
-    }
-}
-
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
-fn contents(measured: &MeasuredSides, measuring: &Measuring) -> Contents {
-    let tokens = |units: u64| units as f64 / measuring.counter.units_per_token() as f64;
+fn contents(measured: &MeasuredSides, replaying: &Replaying) -> Contents {
+    let tokens = |units: u64| units as f64 / replaying.counter.units_per_token() as f64;
     Contents {
-        fixed: (measuring.host_tokens + measuring.overhead_tokens) as f64,
+        fixed: (replaying.host_tokens + replaying.sent_overhead()) as f64,
         user: tokens(measured.kinds.user),
         assistant: tokens(measured.kinds.assistant),
         output: tokens(measured.kinds.output),

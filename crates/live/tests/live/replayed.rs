@@ -107,6 +107,7 @@ impl Recorded {
             fixed_tokens: bill.fixed,
             overhead_tokens: OVERHEAD_TOKENS,
             snapshots: with_snapshots.then(|| self.snapshots.path().to_owned()),
+            foresees: false,
         };
         let mut sent: Vec<PlayedRequest> = Vec::new();
         let (mut requests, mut calls) = (Vec::new(), ToolCalls::default());

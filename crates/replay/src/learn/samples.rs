@@ -159,6 +159,7 @@ fn playing() -> Playing {
     Playing {
         settings: Settings { collapse_tokens: u64::MAX, preview_tokens: 0, ..Settings::default() },
         snapshots: None,
+        foresees: false,
         counter: Counter::Characters,
         window_tokens: None,
         fixed_tokens: FIXED_TOKENS,

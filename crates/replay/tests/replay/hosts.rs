@@ -1,7 +1,8 @@
 //! Hosts that make their requests smaller by a rule of their own: what goes out at each call.
 
-use config::{Layout, Settings};
+use config::Settings;
 use replay::hosts::{HostRule, play_host};
+use replay::options::{Replaying, Sender};
 use replay::play::{Played, PlayedRequest};
 use replay::transcript::Transcript;
 use serde_json::{Value, json};
@@ -42,8 +43,8 @@ impl Messages {
             format!("{{\"session\":{{\"id\":\"made\"}}}}\n{}\n", given.join("\n")),
         )
         .unwrap();
-        let replaying = replaying("openai", None);
-        let mut playing = replaying.playing(Layout::Log, 0);
+        let replaying = Replaying { sender: Sender::Host(rule), ..replaying("openai", None) };
+        let mut playing = replaying.playing();
         playing.settings = Settings { keep_results, ..playing.settings };
         let mut sent: Vec<PlayedRequest> = Vec::new();
         let mut each = |played: Played| {

@@ -212,7 +212,7 @@ fn played(transcript: &Transcript, messages: usize) -> Vec<Played> {
     let mut beginning = transcript.clone();
     beginning.messages.truncate(messages);
     let mut calls = Vec::new();
-    let playing = replaying(None).playing(Layout::Log, OVERHEAD_TOKENS);
+    let playing = replaying(None).playing();
     let each = &mut |played| {
         calls.push(played);
         Ok(())

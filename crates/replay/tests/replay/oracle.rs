@@ -6,9 +6,9 @@ use std::path::Path;
 use config::{Layout, Prices, Settings};
 use context::tokens::Counter;
 use proptest::prelude::*;
-use replay::measure::{FIXED_TOKENS, Measure, Measuring};
+use replay::measure::{FIXED_TOKENS, Measure};
 use replay::options::{Replaying, Sender};
-use replay::play::{PlayedRequest, play_foreseen};
+use replay::play::{PlayedRequest, Playing, play};
 use replay::run::{foreseen, replay};
 use replay::transcript::Transcript;
 use serde_json::json;
@@ -150,19 +150,12 @@ struct Fault {
 
 fn faults(session: &Transcript) -> Vec<Fault> {
     let replaying = replaying();
-    let measuring = Measuring {
-        prices: replaying.prices.clone(),
-        counter: replaying.counter,
-        window_tokens: None,
-        host_tokens: FIXED_TOKENS,
-        overhead_tokens: 0,
-    };
-    let mut measure = Measure::new(&session.messages, &measuring, &[]);
+    let mut measure = Measure::new(&session.messages, &replaying, &[]);
     let mut left: BTreeMap<u64, usize> = BTreeMap::new();
     let mut found = Vec::new();
-    let playing = replaying.playing(Layout::Log, 0);
+    let playing = Playing { foresees: true, ..replaying.playing() };
     drop(
-        play_foreseen(session, &playing, &mut |played| {
+        play(session, &playing, &mut |played| {
             let sent = played.changes.iter().flat_map(|change| &change.insert);
             let changed = sent.filter_map(|sent| match sent {
                 PlayedRequest::Changed { index, .. } => Some(*index as u64),

@@ -2,9 +2,7 @@
 //! host's and within the bound; every second one also by the ledger and with foresight.
 //! `crates/replay/tests/bill` has the README's table, on all of them.
 
-use config::Layout;
 use replay::hosts::HostRule;
-use replay::measure::OVERHEAD_TOKENS;
 use replay::options::{Replaying, Sender};
 use replay::play::play;
 use replay::report::FileReport;
@@ -42,7 +40,7 @@ fn replayed(recordings: &[Transcript], replaying: &Replaying) -> Vec<FileReport>
 
 /// What the requests of a replay cost, the ledger of a session that is played says as well.
 fn check_ledger(transcript: &Transcript, replaying: &Replaying, report: &FileReport) {
-    let playing = replaying.playing(Layout::Log, OVERHEAD_TOKENS);
+    let playing = replaying.playing();
     let live = play(transcript, &playing, &mut |_| Ok(())).unwrap();
     let bill = live.state().bill();
     let ours: f64 = report.series.iter().map(|call| call.ours.cost).sum();
