@@ -3,7 +3,7 @@
 
 use context::ledger::{KEPT_TOKENS, RESERVED_TOKENS};
 use context::tokens::Counter;
-use session::compaction_cost;
+use session::{SUMMARY_TOKENS, compaction_cost};
 
 /// A message of the list to compact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,8 +14,44 @@ pub struct Sized {
     pub is_result: bool,
 }
 
+/// A host that compacts its list.
+#[derive(Debug)]
+pub struct Compacting {
+    /// How tokens are counted.
+    pub counter: Counter,
+    /// Units of system prompt and tools.
+    pub fixed_units: u64,
+    /// Tokens of the model's window; `None`: no limit.
+    pub window_tokens: Option<u64>,
+    /// Index of the first message that is sent.
+    pub start: usize,
+    /// How often it compacted. After that, a summary stands before the messages.
+    pub compactions: u64,
+}
+
+impl Compacting {
+    /// A host that did not compact yet.
+    pub fn new(counter: Counter, fixed_units: u64, window_tokens: Option<u64>) -> Self {
+        Self { counter, fixed_units, window_tokens, start: 0, compactions: 0 }
+    }
+
+    /// Compacts if the request leaves too little of the window free; returns the cost. `messages`:
+    /// all before the answer, also those that are not sent any more.
+    pub fn compact_if_due(&mut self, messages: &[Sized]) -> Option<f64> {
+        let units = |from: usize| messages[from..].iter().map(|one| one.units).sum::<u64>();
+        let of_summary = SUMMARY_TOKENS * self.counter.units_per_token();
+        let all = units(self.start) + if self.compactions > 0 { of_summary } else { 0 };
+        if !is_due(self.window_tokens?, self.fixed_units + all, self.counter) {
+            return None;
+        }
+        let first = self.start + first_kept(&messages[self.start..], self.counter)?;
+        (self.start, self.compactions) = (first, self.compactions + 1);
+        Some(cost(all - units(first), self.counter))
+    }
+}
+
 /// Whether a request of this size, including system prompt and tools, must be compacted.
-pub fn is_due(window_tokens: u64, request_units: u64, counter: Counter) -> bool {
+fn is_due(window_tokens: u64, request_units: u64, counter: Counter) -> bool {
     let limit = window_tokens.saturating_sub(RESERVED_TOKENS);
     request_units > limit * counter.units_per_token()
 }

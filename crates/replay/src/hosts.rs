@@ -9,14 +9,14 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Value, json};
 use strum::{EnumString, IntoStaticStr};
 
-use super::compaction::{self, Sized};
+use super::compaction::{Compacting, Sized};
 use super::facts::ToolCalls;
 use super::measure::message::{MeasuredMessage, Speaker};
 use super::play::{Played, PlayedChange, PlayedRequest, Playing, answers, sized, summary};
 use super::transcript::Transcript;
 use base::error::Result;
 use base::harness::{Call, ToolKind};
-use session::{SUMMARY_TOKENS, number_of};
+use session::number_of;
 
 /// What stands in place of content that a rule takes out.
 const TAKEN_OUT: &str = "[Old tool result content cleared]";
@@ -61,7 +61,7 @@ pub fn play_host(
     let mut host = RuledHost::new(transcript, playing, hidden);
     for (call, before) in answers(&transcript.messages).enumerate() {
         host.take_out(rule, before);
-        let compaction_cost = host.compact_if_due(before);
+        let compaction_cost = host.compacting.compact_if_due(&host.sizes[..before]);
         let changes = vec![host.change(before, compaction_cost.is_some())];
         let compaction_cost = compaction_cost.unwrap_or(0.0);
         let (notices, tool_calls) = (Vec::new(), ToolCalls::default());
@@ -93,9 +93,7 @@ struct RuledHost<'a> {
     sizes: Vec<Sized>,
     /// The messages that go out changed.
     cut: HashMap<usize, String>,
-    /// Index of the first message that is sent, and whether a summary stands before it.
-    start: usize,
-    has_summary: bool,
+    compacting: Compacting,
     /// The previous request.
     sent: Vec<PlayedRequest>,
     /// Number of messages that the rule has seen.
@@ -105,7 +103,9 @@ struct RuledHost<'a> {
 impl<'a> RuledHost<'a> {
     fn new(transcript: &'a Transcript, playing: &'a Playing, hidden: &'a [u64]) -> Self {
         let given = transcript.messages.as_slice();
-        let parsed = MeasuredMessage::parse_all(given, playing.counter);
+        let counter = playing.counter;
+        let parsed = MeasuredMessage::parse_all(given, counter);
+        let fixed_units = playing.fixed_tokens * counter.units_per_token();
         let mut host = Self {
             playing,
             given,
@@ -114,8 +114,7 @@ impl<'a> RuledHost<'a> {
             calls: answered(given, &parsed),
             sizes: Vec::new(),
             cut: HashMap::new(),
-            start: 0,
-            has_summary: false,
+            compacting: Compacting::new(counter, fixed_units, playing.window_tokens),
             sent: Vec::new(),
             seen: 0,
         };
@@ -232,27 +231,11 @@ impl<'a> RuledHost<'a> {
         }
     }
 
-    /// Compacts if the request leaves too little of the window free; returns the cost.
-    fn compact_if_due(&mut self, before: usize) -> Option<f64> {
-        let counter = self.playing.counter;
-        let units = |from: usize| self.sizes[from..before].iter().map(|one| one.units).sum::<u64>();
-        let of_summary = SUMMARY_TOKENS * counter.units_per_token();
-        let all = units(self.start) + if self.has_summary { of_summary } else { 0 };
-        let fixed = self.playing.fixed_tokens * counter.units_per_token();
-        let window = self.playing.window_tokens;
-        if !compaction::is_due(window?, fixed + all, counter) {
-            return None;
-        }
-        let first = compaction::first_kept(&self.sizes[self.start..before], counter)?;
-        let cost = compaction::cost(all - units(self.start + first), counter);
-        (self.start, self.has_summary) = (self.start + first, true);
-        Some(cost)
-    }
-
     /// How the next request differs from the previous one. `compacted`: all of it is new.
     fn change(&mut self, before: usize, compacted: bool) -> PlayedChange {
-        let summary = self.has_summary.then(|| PlayedRequest::Ours(summary(0)));
-        let sent = (self.start..before).map(|index| match self.cut.get(&index) {
+        let Compacting { start, compactions, .. } = self.compacting;
+        let summary = (compactions > 0).then(|| PlayedRequest::Ours(summary(0)));
+        let sent = (start..before).map(|index| match self.cut.get(&index) {
             Some(json) => PlayedRequest::Changed { index, json: json.clone() },
             None => PlayedRequest::Given(index),
         });

@@ -40,9 +40,10 @@ impl RequestPart {
         Self::new(message, kinds, needs)
     }
 
-    /// A message of which only the size is known.
-    pub(super) fn unseen(message: MeasuredMessage, kinds: RequestKinds) -> Self {
-        Self { number: message.number(), message, kinds, lines: Vec::new() }
+    /// A message of which only the size is known, and which counts as no kind of content.
+    pub(super) fn unseen(message: MeasuredMessage) -> Self {
+        let (kinds, lines) = (RequestKinds::default(), Vec::new());
+        Self { number: message.number(), message, kinds, lines }
     }
 
     fn new(message: MeasuredMessage, kinds: RequestKinds, needs: &TranscriptNeeds) -> Self {

@@ -3,24 +3,19 @@
 
 use std::sync::Arc;
 
-use super::message::{MeasuredMessage, Speaker};
-use super::request::{PartChange, RequestKinds, RequestPart};
-use crate::compaction;
+use super::message::MeasuredMessage;
+use super::request::{PartChange, RequestPart};
+use crate::compaction::{Compacting, Sized};
+use crate::play::sized;
 use context::tokens::Counter;
 use session::SUMMARY_TOKENS;
 
 /// A plain host.
 #[derive(Debug)]
 pub struct PlainHost {
-    counter: Counter,
-    fixed_units: u64,
-    window_tokens: Option<u64>,
-    /// Index of the first message that is sent.
-    start: usize,
-    /// Number of the transcript's messages that were sent or dropped.
-    known: usize,
-    compactions: u64,
-    units: u64,
+    compacting: Compacting,
+    /// The transcript's messages that were sent or dropped.
+    known: Vec<Sized>,
 }
 
 /// A call of the plain host.
@@ -35,59 +30,39 @@ pub struct PlainCall {
 impl PlainHost {
     /// A host; `fixed_units`: system prompt and tools.
     pub fn new(counter: Counter, fixed_units: u64, window_tokens: Option<u64>) -> Self {
-        let (start, known, compactions, units) = (0, 0, 0, 0);
-        Self { counter, fixed_units, window_tokens, start, known, compactions, units }
+        let compacting = Compacting::new(counter, fixed_units, window_tokens);
+        Self { compacting, known: Vec::new() }
     }
 
     /// The next call. `before`: number of messages that precede its answer.
     pub fn call(&mut self, given: &[Arc<RequestPart>], before: usize) -> PlainCall {
-        let sent = usize::from(self.compactions > 0) + self.known - self.start;
-        let fresh = given[self.known..before].to_vec();
-        self.units += fresh.iter().map(|part| part.message.units).sum::<u64>();
-        self.known = before;
-        let Some(start) = self.first_kept(given) else {
+        let Compacting { start, compactions, .. } = self.compacting;
+        let sent = usize::from(compactions > 0) + self.known.len() - start;
+        let fresh = given[self.known.len()..before].to_vec();
+        self.known.extend(fresh.iter().map(|part| sized(&part.message)));
+        let Some(compaction_cost) = self.compacting.compact_if_due(&self.known) else {
             let changes = vec![PartChange { at: sent, remove: 0, insert: fresh }];
             return PlainCall { changes, compaction_cost: 0.0 };
         };
-        let kept: u64 = given[start..before].iter().map(|part| part.message.units).sum();
-        let compaction_cost = compaction::cost(self.units - kept, self.counter);
-        self.start = start;
-        self.compactions += 1;
-        let summary = self.summary();
-        self.units = summary.message.units + kept;
-        let mut insert = vec![Arc::new(summary)];
-        insert.extend_from_slice(&given[start..before]);
+        let mut insert = vec![Arc::new(self.summary())];
+        insert.extend_from_slice(&given[self.compacting.start..before]);
         let changes = vec![PartChange { at: 0, remove: sent, insert }];
         PlainCall { changes, compaction_cost }
     }
 
-    /// Index of the first message that a compaction keeps, if one is due and drops anything.
-    fn first_kept(&self, given: &[Arc<RequestPart>]) -> Option<usize> {
-        let units = self.fixed_units + self.units;
-        if !compaction::is_due(self.window_tokens?, units, self.counter) {
-            return None;
-        }
-        let sized = |part: &Arc<RequestPart>| compaction::Sized {
-            units: part.message.units,
-            is_result: part.message.speaker() == Speaker::Tool,
-        };
-        let messages: Vec<_> = given[self.start..self.known].iter().map(sized).collect();
-        compaction::first_kept(&messages, self.counter).map(|first| self.start + first)
-    }
-
     /// The summary; only its size is known.
     fn summary(&self) -> RequestPart {
-        let units = SUMMARY_TOKENS * self.counter.units_per_token();
+        let Compacting { counter, compactions, .. } = self.compacting;
         let message = MeasuredMessage {
             // Differs for each compaction, so that no cache holds it.
-            role: format!("summary {}", self.compactions),
+            role: format!("summary {compactions}"),
             pieces: Vec::new(),
-            units,
+            units: SUMMARY_TOKENS * counter.units_per_token(),
             timestamp: None,
             calls: Vec::new(),
             answers: None,
         };
-        RequestPart::unseen(message, RequestKinds { user: units, ..RequestKinds::default() })
+        RequestPart::unseen(message)
     }
 }
 
@@ -123,7 +98,7 @@ mod tests {
             let PartChange { at, remove, insert } = &call.changes[0];
             assert_eq!((*at, *remove, insert.len()), (known, 0, before - known));
         }
-        assert_eq!(host.compactions, 0);
+        assert_eq!(host.compacting.compactions, 0);
     }
 
     #[test]
@@ -144,7 +119,7 @@ mod tests {
         // The summary, 19,616, 10,000 and 1 go; what is kept is the one long message.
         assert_cost(&again, 2_000.0 + 29_617.0 + 7_500.0);
         assert_eq!((again.changes[0].remove, again.changes[0].insert.len()), (4, 2));
-        assert_eq!(host.compactions, 2);
+        assert_eq!(host.compacting.compactions, 2);
     }
 
     #[test]
