@@ -36,7 +36,7 @@ pub(super) struct Item<T> {
     pub(super) index: usize,
     /// Net tokens freed.
     pub(super) gain: u64,
-    /// Saving per call, minus the expected cost of faults.
+    /// Saving per call, minus the expected cost of faults; 0 until an epoch of some kind asks for it.
     pub(super) rent: f64,
     /// Number of calls in which it could already have been gone.
     pub(super) calls: u32,

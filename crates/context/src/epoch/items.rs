@@ -75,15 +75,6 @@ impl Leaving {
     }
 }
 
-/// An item that could leave, before its savings are known.
-#[derive(Debug, Clone, Copy)]
-struct Candidate {
-    what: Leaving,
-    index: usize,
-    gain: u64,
-    calls: u32,
-}
-
 /// The window before a call.
 pub(super) struct Standing<'a> {
     session: &'a Session,
@@ -98,9 +89,9 @@ pub(super) struct Standing<'a> {
     held: Places,
     /// Number of newest steps that do not fold.
     keep_steps: u64,
-    outputs: Vec<Candidate>,
-    notes: Vec<Candidate>,
-    steps: Vec<Candidate>,
+    outputs: Vec<Item<Leaving>>,
+    notes: Vec<Item<Leaving>>,
+    steps: Vec<Item<Leaving>>,
     calls: CallsGone,
     reckoning: Reckoning,
 }
@@ -184,7 +175,8 @@ impl<'a> Standing<'a> {
     /// are least likely needed for the room they take.
     pub(super) fn all(&self) -> (Vec<Item<Leaving>>, Vec<Item<Leaving>>) {
         let risk_per_token = |item: &Item<Leaving>| item.what.risk().0 / as_f64(item.gain);
-        let mut all = [items(self.outputs.iter().chain(&self.notes)), items(&self.steps)];
+        let outputs = self.outputs.iter().chain(&self.notes).copied().collect();
+        let mut all: [Vec<_>; 2] = [outputs, self.steps.clone()];
         for items in &mut all {
             items.sort_by(|a, b| risk_per_token(a).total_cmp(&risk_per_token(b)));
         }
@@ -196,11 +188,11 @@ impl<'a> Standing<'a> {
         let gone = outputs_of(leaving);
         let stays = firm(self.session, self.shown, self.terms);
         self.outputs = outputs(self.session, &self.bare, &stays, &self.calls, self.terms.hazards);
-        let mut more: Vec<Candidate> = self.outputs.clone();
+        let mut more = self.outputs.clone();
         more.retain(|output| output.what.output().is_some_and(|at| !gone.contains(&at)));
         let pinned = &self.held.outputs;
         more.sort_by_key(|output| output.what.output().is_some_and(|at| pinned.contains(&at)));
-        items(&more)
+        more
     }
 
     /// Steps that could fold if only the newest must stay, except those leaving; oldest first.
@@ -211,7 +203,7 @@ impl<'a> Standing<'a> {
         self.keep_steps = 1;
         let mut more = self.folding();
         more.retain(|step| step.what.step().is_some_and(|first| !gone.contains(&first)));
-        items(&more)
+        more
     }
 
     /// Tokens from each window index to the end.
@@ -298,7 +290,7 @@ impl<'a> Standing<'a> {
 
     /// The steps that could fold. Their standing outputs would leave too, but count as items of
     /// their own.
-    fn folding(&self) -> Vec<Candidate> {
+    fn folding(&self) -> Vec<Item<Leaving>> {
         let outputs: BTreeMap<u64, usize> = self
             .outputs
             .iter()
@@ -318,19 +310,15 @@ impl<'a> Standing<'a> {
             let since = chat.step().saturating_sub(chat.get(step.first)?.step);
             // While the step was among the newest, it could not fold.
             let age = since.saturating_sub(NEWEST_STEPS);
-            (gain > MIN_GAIN_TOKENS).then_some(Candidate {
+            (gain > MIN_GAIN_TOKENS).then_some(Item {
                 what: Leaving::Step { first: step.first, risk: (hazard, tokens) },
                 index: *carriers[..carriers.partition_point(|index| *index < step.index)].last()?,
                 gain,
+                rent: 0.0,
                 calls: self.calls.since(step.last).min(age + 1),
             })
         });
         steps.collect()
-    }
-
-    /// Everything that could leave.
-    fn candidates(&self) -> impl Iterator<Item = &Candidate> {
-        self.outputs.iter().chain(&self.notes).chain(&self.steps)
     }
 
     /// The weight of a fault on an item, in tokens that stay for one call. Falls for outputs as the
@@ -356,29 +344,15 @@ impl<'a> Standing<'a> {
     /// The items with a rent above 0, which is made of what it is, its gain and its risk; from the
     /// end of the window.
     fn paying(&self, rent: &dyn Fn(&Leaving, u64, f64) -> f64) -> Vec<Item<Leaving>> {
-        let mut items: Vec<Item<Leaving>> = self
-            .candidates()
-            .map(|candidate| {
-                let what = &candidate.what;
-                let risk = what.risk().0 * self.fault_weight(what);
-                candidate.item(rent(what, candidate.gain, risk))
-            })
-            .filter(|item| item.rent > 0.0)
-            .collect();
+        let all = self.outputs.iter().chain(&self.notes).chain(&self.steps);
+        let with_rent = all.map(|item| {
+            let risk = item.what.risk().0 * self.fault_weight(&item.what);
+            Item { rent: rent(&item.what, item.gain, risk), ..*item }
+        });
+        let mut items: Vec<_> = with_rent.filter(|item| item.rent > 0.0).collect();
         items.sort_by_key(|item| std::cmp::Reverse(item.index));
         items
     }
-}
-
-impl Candidate {
-    fn item(&self, rent: f64) -> Item<Leaving> {
-        let Self { what, index, gain, calls } = *self;
-        Item { what, index, gain, rent, calls }
-    }
-}
-
-fn items<'a>(candidates: impl IntoIterator<Item = &'a Candidate>) -> Vec<Item<Leaving>> {
-    candidates.into_iter().map(|candidate| candidate.item(0.0)).collect()
 }
 
 /// Positions of the outputs among these.
@@ -427,7 +401,7 @@ fn outputs(
     working: &BTreeSet<u64>,
     calls: &CallsGone,
     hazards: &dyn Chances,
-) -> Vec<Candidate> {
+) -> Vec<Item<Leaving>> {
     let window = session.chat().window.iter().zip(shown).enumerate();
     window
         .filter_map(|(index, (at, tokens))| {
@@ -445,7 +419,7 @@ fn outputs(
                 return None;
             }
             let what = Leaving::Output { at, risk: (hazards.of_output(session, at)?, tokens) };
-            Some(Candidate { what, index, gain, calls: calls.since(at) })
+            Some(Item { what, index, gain, rent: 0.0, calls: calls.since(at) })
         })
         .collect()
 }
@@ -463,14 +437,14 @@ fn without_notes(session: &Session, shown: &[u64]) -> Vec<u64> {
 }
 
 /// The notes that tell nothing any more: of each message those that leave together.
-fn spent_notes(session: &Session) -> Vec<Candidate> {
+fn spent_notes(session: &Session) -> Vec<Item<Leaving>> {
     let newest = session.newest_said().map(|(at, _)| at);
     let spent = session.spent_notes().into_iter();
     let spent = spent.filter(|(at, _)| Some(*at) != newest && !session.is_hidden(*at));
     let spent = spent.filter_map(|(at, gain)| {
         let calls = (session.chat().step() + 1).saturating_sub(session.place(at).step);
         let index = session.chat().index_of(at)?;
-        Some(Candidate { what: Leaving::Notes, index, gain, calls })
+        Some(Item { what: Leaving::Notes, index, gain, rent: 0.0, calls })
     });
     spent.collect()
 }
