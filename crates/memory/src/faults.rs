@@ -2,10 +2,9 @@
 //! faults come out. Must not read files or write traces.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use strum::IntoStaticStr;
+use strum::VariantArray;
 
 use super::fidelity::Fidelity;
 use super::page::PageId;
@@ -16,9 +15,8 @@ const MAX_CALLS: usize = 1_000;
 
 /// A failure of memory.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr,
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, VariantArray,
 )]
-#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryFault {
     /// Content that was resident is read or recalled again after eviction.
@@ -34,29 +32,6 @@ pub enum MemoryFault {
     SilentRecall,
     /// A pinned page is below its least fidelity.
     PinnedInvariant,
-}
-
-impl MemoryFault {
-    /// All memory faults.
-    pub const ALL: [Self; 6] = [
-        Self::Refetch,
-        Self::DuplicateTool,
-        Self::PostCompactionBootstrap,
-        Self::FlushMiss,
-        Self::SilentRecall,
-        Self::PinnedInvariant,
-    ];
-
-    /// The name in documents.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}
-
-impl fmt::Display for MemoryFault {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.as_str().replace('_', " "))
-    }
 }
 
 /// A page in the system prompt.

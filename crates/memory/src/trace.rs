@@ -4,7 +4,6 @@
 
 use files::looks;
 use std::collections::VecDeque;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -96,30 +95,6 @@ pub struct Flushed {
     /// Why it is held or refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-}
-
-impl fmt::Display for Traced {
-    /// One line.
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Residency { count, evicted, .. } => {
-                write!(out, "{count} pages resident, {} evicted", evicted.len())
-            }
-            Self::Compaction {} => out.write_str("compaction"),
-            Self::Flush { scope, operations } => {
-                write!(out, "flush of {scope} memory, {} operations", operations.len())
-            }
-            Self::Recall { query, code, pages, .. } => {
-                write!(out, "recall `{query}`: {code}, {} pages", pages.len())
-            }
-            Self::Checked { page, cited } => {
-                write!(out, "the model checked {page}, which cites {}", cited.join(", "))
-            }
-            Self::Fault(MemoryFaultKind { fault, words, .. }) => {
-                write!(out, "memory fault {fault}: {words}")
-            }
-        }
-    }
 }
 
 /// The traces of one user in one project.

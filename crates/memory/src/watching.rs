@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::Value;
+use strum::VariantArray as _;
 
 use super::faults::{MemoryFault, MemoryFaultKind, Resident, Watch};
 use super::flush::FlushReport;
@@ -218,7 +219,7 @@ impl Memory {
                 .map_or((0, None), |(count, newest)| (*count, Some(newest.clone())));
             FaultCount { fault, in_session, in_traces, newest }
         };
-        MemoryFault::ALL.into_iter().map(count).collect()
+        MemoryFault::VARIANTS.iter().map(|fault| count(*fault)).collect()
     }
 
     /// The traces, newest first.
