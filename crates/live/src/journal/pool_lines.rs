@@ -7,8 +7,9 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::Journal;
+use super::staged::StagedObject;
 use base::error::Result;
-use base::object::{Nickname, ObjectId, TxId, metadata_line};
+use base::object::{AsOf, Nickname, ObjectId, TxId, metadata_line, metadata_view};
 use context::pools_layout::PoolLine;
 
 /// A line, with the transaction of the version that it is of, and the nickname in it.
@@ -26,20 +27,27 @@ impl Journal {
         let is_seen = !self.state.is_confined();
         let nicknames = if is_seen { self.store.nicknames(id)? } else { Vec::new() };
         let nickname = nicknames.into_iter().next();
-        let latest = if self.staged(id).is_some() { None } else { self.store.glance(id)? };
+        if let Some(StagedObject { envelope, payload, .. }) = self.staged(id) {
+            let additional = |name: &str| Ok(payload.additional.get(name).cloned());
+            let view = metadata_view(envelope, &payload.fields, nickname.as_ref(), additional)?;
+            return Ok(Some(self.line_of(id, view)));
+        }
+        let Some(latest) = self.store.glance(id)? else { return Ok(None) };
         // A redaction changes a version in place.
-        let latest = latest.filter(|latest| latest.redacted.is_none()).map(|latest| latest.tx_id);
-        if let Some((tx_id, named, line)) = self.pool_lines.0.borrow().get(id)
-            && (Some(*tx_id), named) == (latest, &nickname)
+        let known =
+            self.pool_lines.0.borrow().get(id).filter(|_| latest.redacted.is_none()).cloned();
+        if let Some((tx_id, named, line)) = known
+            && (tx_id, &named) == (latest.tx_id, &nickname)
         {
-            return Ok(Some(line.clone()));
+            return Ok(Some(line));
         }
-        let Some(view) = self.view(id, nickname.as_ref(), &[])? else { return Ok(None) };
+        let Some(version) = self.store.get(id, AsOf::Latest)? else { return Ok(None) };
+        let additional = |name: &str| self.store.additional(&version, name);
+        let view =
+            metadata_view(&version.envelope, &version.fields, nickname.as_ref(), additional)?;
         let line = self.line_of(id, view);
-        if let Some(tx_id) = latest {
-            let kept = (tx_id, nickname, line.clone());
-            self.pool_lines.0.borrow_mut().insert(id.clone(), kept);
-        }
+        let kept = (version.tx_id, nickname, line.clone());
+        self.pool_lines.0.borrow_mut().insert(id.clone(), kept);
         Ok(Some(line))
     }
 

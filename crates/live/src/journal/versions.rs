@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::Journal;
 use super::staged::StagedObject;
 use base::error::{Error, Result};
-use base::object::{AsOf, Hash, Nickname, ObjectId, RedactionReason, Source, metadata_view};
+use base::object::{AsOf, Hash, ObjectId, RedactionReason, Source, metadata_view};
 use context::forms;
 use source::LatestFile;
 use store::{Store, Version};
@@ -52,38 +52,26 @@ impl Journal {
             return Ok(String::new());
         }
         let nickname = self.store.nicknames(id)?.into_iter().next();
-        let Some(mut view) = self.view(id, None, &[SHORT_SUMMARY])? else {
-            return Ok(String::new());
+        let (envelope, fields, stored) = match self.staged(id) {
+            Some(staged) => (staged.envelope.clone(), staged.payload.fields.clone(), None),
+            None => match self.store.get(id, AsOf::Latest)? {
+                Some(version) => (version.envelope.clone(), version.fields.clone(), Some(version)),
+                None => return Ok(String::new()),
+            },
         };
+        let additional = |name: &str| match (&stored, self.staged(id)) {
+            (Some(version), _) => self.store.additional(version, name),
+            (None, staged) => {
+                Ok(staged.and_then(|staged| staged.payload.additional.get(name)).cloned())
+            }
+        };
+        let mut fields = fields;
+        if fields.get("view").and_then(Value::as_array).is_none_or(Vec::is_empty) {
+            fields.insert("view".to_owned(), json!([SHORT_SUMMARY]));
+        }
+        let mut view = metadata_view(&envelope, &fields, None, additional)?;
         view.retain(|(name, _)| !IN_EVERY_LINE.contains(&name.as_str()));
         Ok(forms::label(nickname.as_ref(), &view))
-    }
-
-    /// The [metadata view](metadata_view) of an object's latest version, staged or stored. Where its
-    /// own `view` names nothing, `default` does, or its type if that is empty.
-    pub(super) fn view(
-        &self,
-        id: &ObjectId,
-        nickname: Option<&Nickname>,
-        default: &[&str],
-    ) -> Result<Option<Vec<(String, Value)>>> {
-        let viewed = |fields: &Map<String, Value>| {
-            let mut fields = fields.clone();
-            let has_view =
-                fields.get("view").and_then(Value::as_array).is_some_and(|own| !own.is_empty());
-            if !has_view && !default.is_empty() {
-                fields.insert("view".to_owned(), json!(default));
-            }
-            fields
-        };
-        if let Some(StagedObject { envelope, payload, .. }) = self.staged(id) {
-            let additional = |name: &str| Ok(payload.additional.get(name).cloned());
-            return metadata_view(envelope, &viewed(&payload.fields), nickname, additional)
-                .map(Some);
-        }
-        let Some(version) = self.store.get(id, AsOf::Latest)? else { return Ok(None) };
-        let additional = |name: &str| self.store.additional(&version, name);
-        metadata_view(&version.envelope, &viewed(&version.fields), nickname, additional).map(Some)
     }
 
     /// A version that the session knows of an object, staged or stored.
