@@ -33,8 +33,8 @@ pub use self::call_info::{CallInfo, HostList, Transformed};
 pub use self::hazards::hazards_of;
 pub use self::notice::Notice;
 pub use self::recorded::{
-    About, Against, Beside, BesideBoth, CallPlace, CallPoint, ChangeKind, Inspected, Mark,
-    MarkKind, MessageChange, ObjectLine, Prompt, PromptChange, PromptTokens, RecordedPayload,
+    About, Against, Beside, BesideBoth, CallPlace, CallPoint, ChangeKind, FoldLine, Inspected,
+    Mark, MarkKind, MessageChange, ObjectLine, Prompt, PromptChange, PromptTokens, RecordedPayload,
     RecordedSize, Replayed, SessionNames, SessionSummary, ShownRun, Since, StoredChat, Timeline,
     TimelineKinds, bill_of, compare_calls, find_handle, find_session, inspect_beside, inspect_call,
     inspect_calls, newest_call, replay_call, session_at, sessions, statement, stored_chat, text_of,

@@ -28,7 +28,7 @@ pub use self::chat::{PromptTokens, StoredChat, stored_chat};
 pub use self::compare::{ChangeKind, MessageChange, PromptChange, compare_calls};
 pub use self::document::session_at;
 pub use self::inspect::{
-    About, Inspected, Prompt, RecordedPayload, RecordedSize, Since, inspect_call,
+    About, FoldLine, Inspected, Prompt, RecordedPayload, RecordedSize, Since, inspect_call,
 };
 pub use self::meant::SessionNames;
 pub use self::sessions::{SessionSummary, find_handle, find_session, newest_call, sessions};

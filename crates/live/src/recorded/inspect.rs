@@ -4,7 +4,7 @@
 //! Reads only the store, so it gives the same result after a restart and in another store. Must not
 //! decide anything.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -117,10 +117,15 @@ pub struct RecordedPayload {
 }
 
 /// Details of a message of a call.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct About {
+    /// Since when, if it is not shown as the host gave it.
+    #[serde(flatten)]
+    pub since: Since,
     /// Its position in the chat; `None` for a message of ours, and for one that the chat does not
     /// hold in this form.
+    #[serde(rename = "position")]
     pub at: Option<u64>,
     /// Its tokens, by our count; for a withheld message, those of its replacement.
     pub tokens: u64,
@@ -129,35 +134,52 @@ pub struct About {
     pub object: Option<ObjectId>,
     /// The handle of `object`.
     pub handle: Option<Handle>,
-    /// Handle and path of the file that it shows or changed.
-    pub file: Option<(Handle, String)>,
+    /// The handle of the file that it shows or changed.
+    pub file_handle: Option<Handle>,
+    /// The path of that file.
+    pub path: Option<String>,
     /// How it is shown.
+    #[serde(rename = "shown")]
     pub treatment: Option<Treatment>,
-    /// Since when, if it is not shown as the host gave it.
-    pub since: Option<Since>,
     /// The notes in it.
     pub notes: Vec<String>,
-    /// The lines of folded steps in it, and since when.
-    pub folds: Vec<(String, Since)>,
+    /// The lines of folded steps in it.
+    pub folds: Vec<FoldLine>,
+    /// Why it shows something else than the message that went out, if so.
+    pub withheld: Option<WithheldReason>,
+    /// Hash of the message that went out, if that is withheld and its hash known.
+    pub digest: Option<Hash>,
 }
 
 impl About {
     /// Clears everything that we did to it.
     pub(super) fn become_given(&mut self) {
         self.treatment = self.treatment.is_some().then_some(Treatment::Given);
-        self.since = None;
+        self.since = Since::default();
         self.notes.clear();
     }
 }
 
-/// Since when a message is shown in its present form.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A line that stands for folded steps, and since when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FoldLine {
+    /// Since when.
+    #[serde(flatten)]
+    pub since: Since,
+    /// The line.
+    pub line: String,
+}
+
+/// Since when a message is shown in its present form; nothing if as the host gave it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Since {
     /// The first call that showed this form.
-    pub call: u64,
-    /// The epoch that changed it, and the reason for that epoch; `None` if it was first sent in
-    /// this form.
-    pub epoch: Option<(u32, String)>,
+    pub since_call: Option<u64>,
+    /// The epoch that changed it; `None` if it was first sent in this form.
+    pub since_epoch: Option<u32>,
+    /// The reason for that epoch.
+    pub reason: Option<String>,
 }
 
 /// Reads a call of a session from the store.
@@ -180,12 +202,14 @@ pub(super) fn inspect(
     let (state, history) = (&found.state, History::read(found.events()));
     let epoch = found.record.as_ref().map_or(0, |record| record.epoch);
     let in_pools = found.record.as_ref().is_some_and(|record| record.layout == "pools");
-    let places: HashSet<usize> = replayed.withheld.iter().map(|place| place.message).collect();
     let counting = Counting::new(store, &chat.counted);
     let about = found.slots().zip(&replayed.messages).enumerate().map(|(at, (slot, message))| {
-        let known = known_tokens(state, slot).filter(|_| !places.contains(&at));
+        let place = replayed.withheld.iter().find(|place| place.message == at);
+        let known = known_tokens(state, slot).filter(|_| place.is_none());
         let tokens = known.unwrap_or_else(|| counting.of_message(message));
-        About { tokens, ..about(state, &history, in_pools, slot) }
+        let withheld = place.map(|place| place.reason);
+        let digest = place.and_then(|place| place.digest.clone());
+        About { tokens, withheld, digest, ..about(state, &history, in_pools, slot) }
     });
     let about: Vec<About> = about.collect();
     let prompt = prompt(store, found)?;
@@ -239,11 +263,16 @@ impl History {
         for event in events {
             match event {
                 Event::Treated { at, .. } => {
-                    history.since.insert(*at, Since { call: calls + 1, epoch: None });
+                    let since_call = Some(calls + 1);
+                    history.since.insert(*at, Since { since_call, ..Since::default() });
                 }
                 Event::Epoch { number, reason, treatments, folds, .. } => {
                     history.epochs.insert(*number, reason.clone());
-                    let since = Since { call: calls + 1, epoch: Some((*number, reason.clone())) };
+                    let since = Since {
+                        since_call: Some(calls + 1),
+                        since_epoch: Some(*number),
+                        reason: Some(reason.clone()),
+                    };
                     let changed = treatments.iter().map(|(at, _)| (*at, since.clone()));
                     history.since.extend(changed);
                     history.folds.extend(folds.iter().map(|fold| (fold.first, since.clone())));
@@ -295,15 +324,19 @@ fn about(state: &Session, history: &History, in_pools: bool, slot: &SlotRecord) 
         (treatment, _) => treatment.clone(),
     };
     let folds = state.folds().all().filter(|fold| folded.lines().any(|line| line == fold.line));
-    let folds =
-        folds.filter_map(|fold| Some((fold.line.clone(), history.folds.get(&fold.first)?.clone())));
+    let folds = folds.filter_map(|fold| {
+        let (since, line) = (history.folds.get(&fold.first)?.clone(), fold.line.clone());
+        Some(FoldLine { since, line })
+    });
+    let (file_handle, path) = file.map(|(handle, path)| (handle, path.to_owned())).unzip();
     About {
         at: Some(at),
         object: fact.and_then(|fact| fact.object.clone()),
         handle: fact.and_then(|fact| state.handle(fact.object.as_ref()?)),
-        file: file.map(|(handle, path)| (handle, path.to_owned())),
+        file_handle,
+        path,
         treatment: (fact.is_some() || since.is_some()).then_some(treatment),
-        since,
+        since: since.unwrap_or_default(),
         notes: state.notes(at).iter().map(|note| note.text.clone()).collect(),
         folds: folds.collect(),
         ..About::default()

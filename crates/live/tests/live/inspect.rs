@@ -93,14 +93,14 @@ fn inspecting_a_call_lists_each_messages_form_and_age() {
     let shown = second.about.last().unwrap();
     let Some(Treatment::Excerpt { pieces }) = &shown.treatment else { panic!("{shown:?}") };
     assert_eq!(pieces.last().unwrap().lines().last, 900, "as people count lines");
-    assert_eq!(shown.since, Some(Since { call: 2, epoch: None }));
+    assert_eq!(shown.since, Since { since_call: Some(2), ..Since::default() });
     assert_eq!(second.epoch_reason, None);
     let last = inspect(&host, sent.len() as u64);
-    let reason = last.epoch_reason.clone().unwrap();
+    let (since_call, since_epoch, reason) = (Some(last.call), Some(1), last.epoch_reason.clone());
     let file = &last.about[2];
     assert_eq!(file.treatment, Some(Treatment::Reference));
-    assert_eq!(file.since, Some(Since { call: last.call, epoch: Some((1, reason)) }));
-    assert_eq!(file.file.as_ref().map(|(_, path)| path.as_str()), Some("a.txt"));
+    assert_eq!(file.since, Since { since_call, since_epoch, reason });
+    assert_eq!(file.path.as_deref(), Some("a.txt"));
     let prompt = last.prompt.unwrap();
     assert_eq!(prompt.text.as_deref(), Some("You are a coding agent."));
     assert_eq!(prompt.tools, json!([{ "name": "read" }]));

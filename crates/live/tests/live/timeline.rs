@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use base::object::ObjectId;
 use config::{Layout, Settings};
 use live::{
-    Against, Beside, ChangeKind, MarkKind, PromptTokens, Timeline, inspect_beside, stored_chat,
-    timeline,
+    Against, Beside, ChangeKind, MarkKind, PromptTokens, Since, Timeline, inspect_beside,
+    stored_chat, timeline,
 };
 use replay::transcript::Transcript;
 use serde_json::{Value, json};
@@ -169,7 +169,12 @@ fn a_call_stands_beside_what_the_plain_host_would_have_sent() {
     assert!(of_plain.record.is_none());
     let treatments = of_plain.about.iter().filter_map(|about| about.treatment.as_ref());
     assert!(treatments.into_iter().all(|treatment| *treatment == Treatment::Given));
-    assert!(of_plain.about.iter().all(|about| about.notes.is_empty() && about.since.is_none()));
+    assert!(
+        of_plain
+            .about
+            .iter()
+            .all(|about| about.notes.is_empty() && about.since == Since::default())
+    );
     let shorter = changes.iter().any(|change| change.change == ChangeKind::Changed);
     assert!(shorter, "{changes:?}");
     assert_eq!(beside(last, Against::Before).other.unwrap().call, last - 1);
