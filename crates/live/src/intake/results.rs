@@ -10,7 +10,6 @@ use super::full_output::told_cut;
 use super::{Ingested, PendingCall};
 use crate::LiveSession;
 use crate::journal::ContentFrom;
-use crate::workspace::ShellRead;
 use base::error::Result;
 use base::harness::Call;
 use base::object::{Hash, ObjectId, Slice, canonical_json, locate_slice};
@@ -236,9 +235,7 @@ impl LiveSession {
             return Ok(None);
         }
         let found = self.index_shell_read(shown, &output, &call.id)?;
-        found
-            .map(|ShellRead { file, version, slice }| self.lines_of(file, version, &slice))
-            .transpose()
+        found.map(|(file, version, slice)| self.lines_of(file, version, &slice)).transpose()
     }
 
     /// What a result shows that consists of these lines of a file's version.

@@ -8,13 +8,6 @@ use base::object::{Hash, ObjectId, Slice};
 use session::Cause;
 use source::{FileState, ShownFile, shown_file};
 
-/// A file that a command showed: its object, its version, and the lines.
-pub(crate) struct ShellRead {
-    pub(crate) file: ObjectId,
-    pub(crate) version: Hash,
-    pub(crate) slice: Slice,
-}
-
 impl LiveSession {
     /// The file of which a command shows lines, by its words; `None` for an output that is longer
     /// than what `read` shows.
@@ -24,14 +17,14 @@ impl LiveSession {
         if is_short { shown_file(&line, &self.disk.folder_of(call)) } else { None }
     }
 
-    /// Records that a command read a file, if its output is lines of the file as it is now. Of any
-    /// other file nothing is kept.
+    /// Records that a command read a file, if its output is lines of the file as it is now: its
+    /// object, its version, and the lines. Of any other file nothing is kept.
     pub(crate) fn index_shell_read(
         &mut self,
         shown: &ShownFile,
         output: &str,
         call: &str,
-    ) -> Result<Option<ShellRead>> {
+    ) -> Result<Option<(ObjectId, Hash, Slice)>> {
         let location = self.disk.location(&shown.path);
         if self.disk.is_known_by_reports(&location) {
             return Ok(None);
@@ -42,6 +35,6 @@ impl LiveSession {
         let indexed = self.index_reading(&location, reading, Cause::Read, Some(call))?;
         let Some((file, version)) = indexed else { return Ok(None) };
         self.workspace.met.take(call, file.clone(), Cause::Read);
-        Ok(Some(ShellRead { file, version, slice }))
+        Ok(Some((file, version, slice)))
     }
 }
