@@ -4,7 +4,9 @@
 
 use config::address_without_secret;
 use files::looks;
+use files::private::{FolderAccess, Held, HeldFolder};
 use std::fs::Metadata;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -125,7 +127,7 @@ pub fn is_written_here(project: &Path, path: &Path) -> Option<bool> {
         return Some(true);
     }
     let differs = || {
-        let Found::Bytes(index) = &index else { return None };
+        let Ok(Held::Bytes(index)) = &index else { return None };
         let name = path.strip_prefix(&root).ok()?.to_string_lossy().replace('\\', "/");
         let stamp = source::stamp(path)?;
         let (seconds, nanos, size) = index_entry(index, &name)?;
@@ -159,17 +161,22 @@ fn index_entry(index: &[u8], name: &str) -> Option<(i64, i64, i64)> {
     })
 }
 
-fn index_of(git: &Path) -> Found {
-    read_bytes(&git.join("index"), MAX_INDEX_BYTES)
+fn index_of(git: &Path) -> io::Result<Held> {
+    let git = git.to_owned();
+    let read = looks::together(move || match HeldFolder::open(&git, FolderAccess::Shared) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Held::Missing),
+        opened => opened?.read("index", MAX_INDEX_BYTES),
+    });
+    read.unwrap_or_else(|| Err(looks::no_answer()))
 }
 
-fn may_hold(root: &Path, index: &Found, path: &Path) -> bool {
+fn may_hold(root: &Path, index: &io::Result<Held>, path: &Path) -> bool {
     let Ok(within) = path.strip_prefix(root) else { return true };
     let name = within.to_string_lossy().replace('\\', "/").to_lowercase();
     let index = match index {
-        Found::Bytes(bytes) => bytes,
-        Found::Missing => return false,
-        Found::Unclear => return true,
+        Ok(Held::Bytes(bytes)) => bytes,
+        Ok(Held::Missing) => return false,
+        Ok(Held::TooLarge(_)) | Err(_) => return true,
     };
     // Version 4 shortens names, and other forms keep some entries elsewhere, so the answer is
     // unknown.
@@ -237,25 +244,6 @@ fn origin_of(folder: &Path) -> Option<String> {
         .filter_map(|line| line.split_once('='))
         .find(|(key, _)| key.trim() == "url")
         .map(|(_, url)| url.trim().to_owned())
-}
-
-enum Found {
-    Bytes(Vec<u8>),
-    Missing,
-    Unclear,
-}
-
-fn read_bytes(path: &Path, max_bytes: u64) -> Found {
-    match looks::symlink_metadata(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Found::Missing,
-        Ok(found) if found.is_file() && found.len() <= max_bytes => {
-            match source::read_bytes(path) {
-                Ok(Some(bytes)) => Found::Bytes(bytes),
-                _ => Found::Unclear,
-            }
-        }
-        _ => Found::Unclear,
-    }
 }
 
 fn text_of(file: &Path) -> Option<String> {
