@@ -419,7 +419,7 @@ mod tests {
             .enumerate()
             .map(|(at, call)| {
                 let (what, name) = call.split_once(' ').unwrap();
-                let mut fact = ResultFact::for_tests(&format!("call-{at}"));
+                let mut fact = crate::bash_result(&format!("call-{at}"));
                 let mut brief = format!("$ {name}");
                 match what {
                     "fail" => (fact.ok, fact.exit) = (false, Some(1)),

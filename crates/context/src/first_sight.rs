@@ -284,7 +284,7 @@ mod tests {
         text: &str,
         standing: &[LineBlock],
     ) -> Treatment {
-        let mut fact = ResultFact::for_tests("t");
+        let mut fact = crate::bash_result("t");
         fact.tool = tool.to_owned();
         fact.lines = text.split('\n').count() as u64;
         let output = FirstOutput {

@@ -245,7 +245,7 @@ mod tests {
     }
 
     fn result(session: &mut Session, at: u64) -> ResultFact {
-        let fact = ResultFact::for_tests(&format!("call-{at}"));
+        let fact = crate::bash_result(&format!("call-{at}"));
         session.apply(&Event::Toolcall {
             object: fact.object.clone().unwrap(),
             tool: fact.tool.clone(),

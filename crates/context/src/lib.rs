@@ -47,3 +47,18 @@ pub mod tokens;
 pub mod view;
 pub mod window;
 pub mod words;
+
+/// The result of a `bash` call with an object named `object`.
+#[cfg(test)]
+fn bash_result(object: &str) -> session::ResultFact {
+    session::ResultFact {
+        object: Some(base::object::ObjectId::new(object)),
+        tool: "bash".into(),
+        request: session::RequestKey::of(object),
+        ok: true,
+        exit: Some(0),
+        lines: 1,
+        is_output: true,
+        ..session::ResultFact::default()
+    }
+}

@@ -92,15 +92,15 @@ mod tests {
     use super::*;
     use crate::forms;
     use base::object::Handle;
-    use session::{Columns, Cut, LineRange, ResultFact};
+    use session::{Columns, Cut, LineRange};
 
     #[test]
     fn every_form_that_stands_for_content_is_known_and_code_is_not() {
         let handle = |name| Handle::parse(name).unwrap();
         let range = LineRange { first: 81, last: 1_320 };
         let lines = [
-            forms::output_line(handle("t17"), &ResultFact::for_tests("a")),
-            forms::named_output_line(handle("t1"), &ResultFact::for_tests("a"), Some("@a.md")),
+            forms::output_line(handle("t17"), &crate::bash_result("a")),
+            forms::named_output_line(handle("t1"), &crate::bash_result("a"), Some("@a.md")),
             forms::showing_line(Some(handle("t12")), handle("f3"), "src/main.rs", &[range]),
             forms::standing_line(handle("f3"), range, "read", Some(handle("t12"))),
             forms::standing_in_note_line(handle("f3"), range),
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_line_of_ours_is_found_however_it_is_quoted() {
-        let mut fact = ResultFact::for_tests("a");
+        let mut fact = crate::bash_result("a");
         fact.last = "say \"hi\" to C:\\x".into();
         let line = forms::output_line(Handle::parse("t17").unwrap(), &fact);
         let json = serde_json::json!({ "out": line }).to_string();
@@ -187,13 +187,13 @@ mod tests {
     fn each_form_in_place_of_content_is_certain() {
         let handle = |name| Handle::parse(name).unwrap();
         let range = LineRange { first: 81, last: 1_320 };
-        let mut part = ResultFact::for_tests("a");
+        let mut part = crate::bash_result("a");
         let shown = Some(LineRange { first: 1, last: 774 });
         part.cut = Some(Cut { lines: 20_000, shown, ..Cut::default() });
-        let mut image = ResultFact::for_tests("");
+        let mut image = crate::bash_result("");
         (image.lines, image.images) = (0, 1);
         for line in [
-            forms::output_line(handle("t17"), &ResultFact::for_tests("a")),
+            forms::output_line(handle("t17"), &crate::bash_result("a")),
             forms::output_line(handle("t17"), &part),
             forms::output_line(handle("t17"), &image),
             forms::showing_line(Some(handle("t12")), handle("f3"), "src/main.rs", &[range]),

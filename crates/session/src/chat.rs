@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn turns_start_at_typed_messages_but_not_at_steering_ones() {
         use MessageKind::{Assistant, Other, User};
-        let result = || MessageKind::Result(ResultFact::for_tests("t"));
+        let result = || MessageKind::Result(ResultFact::default());
         let chat = chat(&[User, Assistant, result(), User, Assistant, User, Other, Assistant]);
         let turns: Vec<_> = chat.messages.iter().map(|m| m.turn).collect();
         assert_eq!(turns, [1, 1, 1, 1, 1, 2, 2, 2]);

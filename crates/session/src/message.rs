@@ -303,21 +303,6 @@ impl ResultFact {
     pub fn text_of(&self) -> Option<&ObjectId> {
         self.shown_object().or(self.object.as_ref())
     }
-
-    /// A `bash` result with an object named `object`, for tests of this crate and its dependents.
-    #[doc(hidden)]
-    pub fn for_tests(object: &str) -> Self {
-        Self {
-            object: Some(ObjectId::new(object)),
-            tool: "bash".into(),
-            request: RequestKey::of(object),
-            ok: true,
-            exit: Some(0),
-            lines: 1,
-            is_output: true,
-            ..Self::default()
-        }
-    }
 }
 
 /// The tools that a host has only because of us. Their calls make no object, and the plain host

@@ -8,7 +8,7 @@ use super::*;
 use crate::window::Filling;
 use base::object::{Hash, ObjectId};
 use config::Reuse;
-use session::{ActiveView, Event, MessageKey, Note, ResultFact};
+use session::{ActiveView, Event, MessageKey, Note};
 
 /// The same chance for everything.
 #[derive(Debug)]
@@ -111,7 +111,7 @@ fn append_step(session: &mut Session, results: &[(u64, u64, bool)]) {
     let calls: Vec<String> = (0..results.len()).map(|call| format!("{at}.{call}")).collect();
     append(session, MessageKind::Assistant, calls.clone(), 40);
     for (call, (tokens, kept, is_output)) in calls.into_iter().zip(results) {
-        let mut fact = ResultFact::for_tests(&format!("call-{}", session.chat().len()));
+        let mut fact = crate::bash_result(&format!("call-{}", session.chat().len()));
         fact.is_output = *is_output;
         fact.kept_tokens = (*kept > 40).then_some(*kept);
         session.apply(&Event::Toolcall {

@@ -35,13 +35,13 @@ fn fold_lines_are_distinguished_from_a_persons_words() {
 
 #[test]
 fn line_forms_are_those_of_the_design() {
-    let mut tests = ResultFact::for_tests("a");
+    let mut tests = crate::bash_result("a");
     (tests.lines, tests.last) = (412, "test result: ok. 96 passed".into());
-    let mut picture = ResultFact::for_tests("c");
+    let mut picture = crate::bash_result("c");
     (picture.exit, picture.images) = (None, 1);
     let mut screens = picture.clone();
     (screens.lines, screens.last, screens.images) = (2, "saved".into(), 3);
-    let mut failed = ResultFact::for_tests("b");
+    let mut failed = crate::bash_result("b");
     (failed.exit, failed.ok) = (None, false);
     let moved = ("src/a.rs", "src/b.rs", None);
     let forms = [
@@ -156,7 +156,7 @@ fn lines_on_files_without_a_difference_are_those_of_the_design() {
 /// Every form that quotes something, with this in each of the places.
 fn quoting(text: &str) -> Vec<String> {
     let (f, t, s) = (handle("f3"), handle("t12"), handle("s2"));
-    let mut fact = ResultFact::for_tests("a");
+    let mut fact = crate::bash_result("a");
     fact.last = text.into();
     let fields = [(text.to_owned(), Value::from(text)), ("n".into(), serde_json::json!([text]))];
     let nickname = Nickname::parse(text).or_else(|_| Nickname::parse("plain")).ok();
