@@ -10,8 +10,7 @@ use super::{Timestamp, TxId};
 use crate::error::{Error, Result};
 
 /// Kind of object that a handle names, by its letter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum HandleKind {
     /// `f`: a file.
     File,
@@ -68,14 +67,6 @@ impl fmt::Display for Handle {
 impl Serialize for Handle {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Handle {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Self::parse(&text)
-            .ok_or_else(|| serde::de::Error::custom(format!("`{text}` is not a handle")))
     }
 }
 
