@@ -20,7 +20,7 @@ use replay::recorded::Follows;
 use replay::report::{BillReport, FileReport};
 use replay::run::replay_recorded;
 use replay::transcript::Transcript;
-use replay::transcript::find::{Found, find};
+use replay::transcript::find::{FoundSessions, find};
 
 /// How to replay transcripts.
 #[napi(object, object_to_js = false)]
@@ -75,7 +75,7 @@ pub fn find_sessions(paths: Given<Vec<String>>, others: Maybe<bool>) -> Promised
         let others = others.named("others")?.unwrap_or_default();
         let mut found = Vec::new();
         for path in paths.named("paths")? {
-            let Found { sessions, passed_over } = find(Path::new(&path))?;
+            let FoundSessions { sessions, passed_over } = find(Path::new(&path))?;
             found.extend(sessions);
             found.extend(passed_over.into_iter().filter(|_| others));
         }

@@ -10,7 +10,7 @@ use super::argument::{Given, Maybe};
 use super::blocking::{Answer, Promised, answering};
 use base::clock::system_time;
 use base::error::{Error, Result};
-use settings::{Brought, Standing, TrustBook};
+use settings::{Brought, Trust, TrustBook};
 
 /// A project, and where a person's answers are.
 #[napi(object)]
@@ -48,7 +48,7 @@ pub fn trust_project(places: Given<TrustPlaces>, trusted: Maybe<bool>) -> Promis
         match tell(&book, &real) {
             // The answer for a project that is gone can still be removed.
             Err(Error::File { .. }) if trusted.is_none() => {
-                Ok(told(&real, Standing::Unknown, &Brought::default()))
+                Ok(told(&real, Trust::Unknown, &Brought::default()))
             }
             told => told,
         }
@@ -85,7 +85,7 @@ fn tell(book: &TrustBook, project: &Path) -> Result<Value> {
     Ok(told(&real, standing, &brought))
 }
 
-fn told(real: &Path, standing: Standing, brought: &Brought) -> Value {
+fn told(real: &Path, standing: Trust, brought: &Brought) -> Value {
     json!({
         "path": real.to_string_lossy(),
         "standing": standing,

@@ -8,7 +8,7 @@ mod blocks;
 mod document;
 mod front_matter;
 mod headings;
-mod lines;
+mod line_numbers;
 mod links;
 mod opaque;
 mod resolve;
@@ -24,7 +24,7 @@ pub use document::{
 pub use resolve::{Resolution, VaultIndex, link_key, path_key};
 pub use units::{TextUnit, UnitKind, announces, units};
 
-use lines::Lines;
+use line_numbers::LineNumbers;
 use sections::Sections;
 
 /// Parses a document. Never fails and never panics; takes time linear in the length of `text`,
@@ -42,13 +42,13 @@ use sections::Sections;
 ///   markers count as text.
 /// - Links, tags, headings and blocks are listed in the order of the text, front matter first.
 pub fn parse(text: &str) -> Document {
-    let lines = Lines::new(text);
+    let lines = LineNumbers::new(text);
     let front = front_matter::read(text, &lines);
     let body = front.body;
     let scratch = opaque::scratch(&text[body..]);
     let layout = blocks::read(&scratch);
     let sections = Sections::new(&text[body..], body, &layout.headings, &lines);
-    let wikilinks: Vec<links::Found> =
+    let wikilinks: Vec<links::WikilinkRanges> =
         layout.runs.iter().flat_map(|run| links::scan(&scratch, run, &layout.opaque)).collect();
     let mut document = Document {
         front_matter: front.matter,

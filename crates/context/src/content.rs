@@ -122,11 +122,11 @@ pub fn frame(content: &str, left_out: LeftOutContent) -> String {
     let mut images = 0;
     let places = places(content, is_string, is_image);
     let places = places.into_iter().filter_map(|(span, place)| match place {
-        Place::Text if left_out == LeftOutContent::All => {
+        ItemKind::Text if left_out == LeftOutContent::All => {
             Some((span.clone(), lines_of(&content[span])))
         }
-        Place::Text => None,
-        Place::Image => {
+        ItemKind::Text => None,
+        ItemKind::Image => {
             images += 1;
             Some((span, images.to_string()))
         }
@@ -149,12 +149,12 @@ pub fn fill(
     for (span, place) in places(frame, is_number, is_number) {
         let number: usize = frame[span.clone()].parse().unwrap_or_default();
         let json = match place {
-            Place::Text => {
+            ItemKind::Text => {
                 let (own, after) = split_lines(rest.unwrap_or_default(), number);
                 rest = after;
                 Value::from(own).to_string()
             }
-            Place::Image => image(number)?,
+            ItemKind::Image => image(number)?,
         };
         places_filled.push((span, json));
     }
@@ -162,7 +162,7 @@ pub fn fill(
 }
 
 /// What stands, or was left out, at a place in a content.
-enum Place {
+enum ItemKind {
     Text,
     Image,
 }
@@ -192,17 +192,17 @@ fn places(
     content: &str,
     is_text: fn(&str) -> bool,
     is_image: fn(&str) -> bool,
-) -> Vec<(Range<usize>, Place)> {
+) -> Vec<(Range<usize>, ItemKind)> {
     if is_text(content) {
-        return std::iter::once((0..content.len(), Place::Text)).collect();
+        return std::iter::once((0..content.len(), ItemKind::Text)).collect();
     }
     let places = blocks_of(content).into_iter().filter_map(|block| {
         let start = span_within(content, block).start;
         if is_image(block) {
-            return Some((start..start + block.len(), Place::Image));
+            return Some((start..start + block.len(), ItemKind::Image));
         }
         let span = text_span(block, is_text)?;
-        Some((start + span.start..start + span.end, Place::Text))
+        Some((start + span.start..start + span.end, ItemKind::Text))
     });
     places.collect()
 }

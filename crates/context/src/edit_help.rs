@@ -6,10 +6,10 @@
 //! their product.
 
 mod near;
-mod places;
+mod occurrence;
 
 use self::near::Grams;
-use self::places::{Place, in_file, loosened, place, unix_lines};
+use self::occurrence::{Occurrence, in_file, loosened, place, unix_lines};
 use super::{forms, long_line, tokens};
 use base::object::Handle;
 use session::{Columns, LINE_CHARS, LineRange, merge_ranges};
@@ -58,9 +58,9 @@ struct Room {
 pub fn help(target: &EditTarget<'_>, old_texts: &[&str], room: u64) -> Option<String> {
     let old_texts = &old_texts[..old_texts.len().min(MAX_EDITS)];
     let loose = loosened(target.text);
-    let mut places: Vec<Place> =
+    let mut places: Vec<Occurrence> =
         old_texts.iter().map(|old| place(&loose, &loosened(old))).collect();
-    if places.iter().all(|place| *place == Place::Once) {
+    if places.iter().all(|place| *place == Occurrence::Once) {
         // Other hosts may require the exact characters.
         let exact = unix_lines(target.text);
         places = old_texts.iter().map(|old| place(&exact, &unix_lines(old))).collect();
@@ -76,8 +76,8 @@ pub fn help(target: &EditTarget<'_>, old_texts: &[&str], room: u64) -> Option<St
         };
         let wanted: Vec<&str> = old.split('\n').collect();
         match place {
-            Place::Once => {}
-            Place::Several(first, total) => {
+            Occurrence::Once => {}
+            Occurrence::Several(first, total) => {
                 let EditTarget { handle, path, text } = *target;
                 let first = in_file(text, first);
                 parts.push(forms::places_line(handle, path, &name, &first, *total));
@@ -89,8 +89,8 @@ pub fn help(target: &EditTarget<'_>, old_texts: &[&str], room: u64) -> Option<St
                     parts.push(shown(target, &lines, range, (head, &wanted), &mut room));
                 }
             }
-            Place::Nowhere if room.searches == 0 => {}
-            Place::Nowhere => {
+            Occurrence::Nowhere if room.searches == 0 => {}
+            Occurrence::Nowhere => {
                 room.searches -= 1;
                 for range in near::nearest(&lines, &wanted) {
                     let head = forms::nearest_line(target.handle, target.path, range, &name);
@@ -279,10 +279,16 @@ mod tests {
     #[test]
     fn texts_match_as_the_tool_of_pi_matches_them() {
         let text = loosened("\u{feff}let a = “x” – y;  \r\nlet b = “x”;\r\n");
-        assert_eq!(place(&text, &loosened("let a = \"x\" - y;\nlet b = \"x\"; ")), Place::Once);
+        assert_eq!(
+            place(&text, &loosened("let a = \"x\" - y;\nlet b = \"x\"; ")),
+            Occurrence::Once
+        );
         let lines = |line| LineRange { first: line, last: line };
-        assert_eq!(place(&text, &loosened("\"x\"")), Place::Several(vec![lines(1), lines(2)], 2));
-        assert_eq!(place(&text, &loosened("let a = x")), Place::Nowhere);
+        assert_eq!(
+            place(&text, &loosened("\"x\"")),
+            Occurrence::Several(vec![lines(1), lines(2)], 2)
+        );
+        assert_eq!(place(&text, &loosened("let a = x")), Occurrence::Nowhere);
         assert_eq!(helped("a\n", &["\n", ""]), "", "no text is not text that is wanted");
     }
 

@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 pub use self::economics::Bound;
 use self::economics::{Item, Reckoning, batch};
 pub use self::items::SMALL_TOKENS;
-use self::items::{Leaving, Standing, outputs_of};
+use self::items::{Leaving, WindowBefore, outputs_of};
 use super::fold;
 use super::hazard::Chances;
 use super::held::Budgets;
@@ -131,7 +131,7 @@ pub fn decide(session: &Session, shown: &[u64], terms: &EpochTerms<'_>) -> Optio
 
 /// The decision without the quick check.
 fn decide_in_full(session: &Session, shown: &[u64], terms: &EpochTerms<'_>) -> Option<NewEpoch> {
-    let mut standing = Standing::new(session, shown, terms);
+    let mut standing = WindowBefore::new(session, shown, terms);
     let rewrite = rewritten(&standing, terms);
     let leaves = |cause: &Cause| !cause.leaving.is_empty();
     let cause = pressed(&mut standing, terms)
@@ -147,7 +147,7 @@ fn decide_in_full(session: &Session, shown: &[u64], terms: &EpochTerms<'_>) -> O
 /// The epoch with this cause, if it frees enough and the bill can afford it.
 fn borne(
     session: &Session,
-    standing: &Standing<'_>,
+    standing: &WindowBefore<'_>,
     cause: Cause,
     terms: &EpochTerms<'_>,
 ) -> Option<NewEpoch> {
@@ -163,7 +163,7 @@ fn borne(
 }
 
 /// The host rewrote its list: decide afresh about everything that no cache holds.
-fn rewritten(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
+fn rewritten(standing: &WindowBefore<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     let (how, _) = terms.rewrite?;
     let from = terms.cold_from;
     let leaving = standing.cold_behind(from);
@@ -174,7 +174,7 @@ fn rewritten(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
 /// The window is under pressure, and one of these holds: the bill can afford the rewrite, the
 /// rewrite is free, it pays soon, or the next step may make the host compact. Does nothing where
 /// the host's compaction makes the same room for less.
-fn pressed(standing: &mut Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
+fn pressed(standing: &mut WindowBefore<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     let marks = terms.marks.filter(|marks| standing.total > marks.high)?;
     let total = standing.total;
     let leaving = relief(standing, &marks);
@@ -226,7 +226,7 @@ fn compacted_room_cost(total: u64, prices: &Prices) -> Option<f64> {
 /// them; then, until the low-water mark is reached, steps from the idlest on and the working set,
 /// newest last. Recent steps, which otherwise never fold, go only if the window is still under
 /// pressure after that.
-fn relief(standing: &mut Standing<'_>, marks: &Marks) -> Vec<Item<Leaving>> {
+fn relief(standing: &mut WindowBefore<'_>, marks: &Marks) -> Vec<Item<Leaving>> {
     let is_small = marks.stays > 0;
     let low = marks.stays.min(marks.high).max(marks.high * LOW_WATER_PERCENT / 100);
     let mut left = standing.total;
@@ -261,7 +261,7 @@ fn take_until(
 
 /// No cache holds the messages from some index on. They must be written again anyway, so whatever
 /// is not worth writing leaves.
-fn cold(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
+fn cold(standing: &WindowBefore<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     if terms.cold_from >= terms.first_new {
         return None;
     }
@@ -276,7 +276,7 @@ fn cold(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
 
 /// Keeping the items of a suffix has cost as much as rewriting it without them, and the bill can
 /// afford the rewrite.
-fn paid(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
+fn paid(standing: &WindowBefore<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     let is_bound = terms.rules.bound_thinking || terms.rules.positional_ids;
     if !terms.warm || (is_bound && !standing.begins_turn()) {
         return None;
@@ -308,7 +308,7 @@ fn paid(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
 /// Cache reads are free, so removing content saves only room and the cost of a lost cache. Where room
 /// gets short, that is worth rewriting the end of the request if the first token still comes soon
 /// and less is written again than leaves.
-fn soon(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
+fn soon(standing: &WindowBefore<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
     let most = terms.first_token_tokens?;
     let is_bound = terms.rules.bound_thinking || terms.rules.positional_ids;
     let has_room = terms.marks.is_some_and(|marks| standing.total < marks.high / 2);
@@ -343,7 +343,7 @@ fn soon(standing: &Standing<'_>, terms: &EpochTerms<'_>) -> Option<Cause> {
 /// Builds the epoch. `kept`: positions of messages that stay as they are.
 fn epoch(
     session: &Session,
-    standing: &Standing<'_>,
+    standing: &WindowBefore<'_>,
     cause: Cause,
     kept: &BTreeSet<u64>,
 ) -> NewEpoch {

@@ -15,24 +15,24 @@ const MIN_LINE_CHARS: usize = 30;
 /// Which lines occurred where.
 #[derive(Debug, Default)]
 pub struct Evidence {
-    lines: HashMap<u64, Seen>,
+    lines: HashMap<u64, LineSeen>,
     taken: usize,
 }
 
 /// Where a line occurred. Small, since there is one for each line of a session.
 #[derive(Debug, Default)]
-struct Seen {
+struct LineSeen {
     /// The newest output with the line.
-    output: Option<Place>,
+    output: Option<ChatPosition>,
     /// The newest message of a person or the model with the line.
-    said: Option<Place>,
+    said: Option<ChatPosition>,
 }
 
 /// A position in the chat, plus one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Place(NonZeroU32);
+struct ChatPosition(NonZeroU32);
 
-impl Place {
+impl ChatPosition {
     fn at(position: u64) -> Self {
         let next = u32::try_from(position).unwrap_or(u32::MAX).saturating_add(1);
         Self(NonZeroU32::new(next).unwrap_or(NonZeroU32::MAX))
@@ -79,7 +79,7 @@ impl Evidence {
         if message.withheld.is_some() {
             return AnswerNeeds::default();
         }
-        let here = Some(Place::at(at));
+        let here = Some(ChatPosition::at(at));
         let said = message.said();
         let lines = said.iter().flat_map(|text| text.split('\n')).filter_map(key);
         if message.key.role == "toolResult" {
@@ -88,7 +88,7 @@ impl Evidence {
         }
         let held: HashSet<u64> =
             held.into_iter().flat_map(|text| text.split('\n')).filter_map(key).collect();
-        let mut needed: HashMap<Place, u32> = HashMap::new();
+        let mut needed: HashMap<ChatPosition, u32> = HashMap::new();
         let mut words = Vec::new();
         for line in lines.collect::<HashSet<u64>>() {
             let seen = self.lines.entry(line).or_default();
@@ -98,7 +98,9 @@ impl Evidence {
             }
             match (seen.said, seen.output) {
                 _ if message.key.role != "assistant" => {}
-                (Some(said), output) => words.push((said.position(), output.map(Place::position))),
+                (Some(said), output) => {
+                    words.push((said.position(), output.map(ChatPosition::position)));
+                }
                 (None, Some(output)) => *needed.entry(output).or_default() += 1,
                 (None, None) => {}
             }

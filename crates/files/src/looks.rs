@@ -11,9 +11,9 @@
 //! many calls below the code that knows the limit.
 
 mod deadline;
-mod places;
 mod pool;
 mod runs;
+mod silent_paths;
 
 use std::cell::Cell;
 use std::fs::{DirEntry, File, Metadata};
@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use deadline::Deadline;
-use places::Ask;
 pub use pool::{Late, check};
+use silent_paths::Ask;
 
 thread_local! {
     /// How long a look of this thread may wait; `None`: without limit.
@@ -55,12 +55,12 @@ fn limit() -> Option<Duration> {
 
 /// The paths of the places that do not answer.
 pub fn silent_places() -> Vec<PathBuf> {
-    places::all()
+    silent_paths::all()
 }
 
 /// Whether a path is in a place that does not answer.
 pub fn is_silent(path: &Path) -> bool {
-    places::hold(path)
+    silent_paths::hold(path)
 }
 
 /// Runs several looks as one; `None` if one of them hung. Cheaper than running each by itself.
@@ -140,7 +140,7 @@ fn look<T: Send + 'static>(
     if limit.is_none() && !pool::is_look() {
         return look(path);
     }
-    let ask = places::ask(path);
+    let ask = silent_paths::ask(path);
     if ask == Ask::No {
         return Err(no_answer());
     }
@@ -154,7 +154,7 @@ fn look<T: Send + 'static>(
         None => Some(noted()),
     };
     if ask == Ask::Again && answer.is_some() {
-        places::answered(path);
+        silent_paths::answered(path);
     }
     answer.unwrap_or_else(|| Err(no_answer()))
 }

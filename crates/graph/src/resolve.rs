@@ -21,7 +21,7 @@ use store::{
 type Memory<K, V> = RefCell<HashMap<K, V>>;
 
 /// A filesystem ID and a path.
-type Place = (String, String);
+type VaultPlace = (String, String);
 
 pub(super) struct Resolver<'a> {
     store: &'a Store,
@@ -32,9 +32,9 @@ pub(super) struct Resolver<'a> {
     versions: Memory<ObjectId, Option<Rc<Version>>>,
     histories: Memory<ObjectId, Rc<Vec<Version>>>,
     calls: Memory<ObjectId, Rc<Vec<Call>>>,
-    roots: Memory<Place, String>,
-    marked: Memory<(Place, &'static str), bool>,
-    vaults: Memory<(Place, String), Rc<Vault>>,
+    roots: Memory<VaultPlace, String>,
+    marked: Memory<(VaultPlace, &'static str), bool>,
+    vaults: Memory<(VaultPlace, String), Rc<Vault>>,
     folders: Memory<(), Rc<Vec<IndexedFolder>>>,
 }
 

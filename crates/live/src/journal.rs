@@ -31,7 +31,7 @@ pub(super) use self::chat_item::ContentFrom;
 use self::documents::Ids;
 pub(super) use self::documents::session_key;
 pub(super) use self::events::read_events;
-pub(super) use self::family::{Written, stem, written, written_at_most};
+pub(super) use self::family::{LastWritten, stem, written, written_at_most};
 use self::looks::{Looks, written_at};
 use self::pool_lines::PoolLines;
 pub(super) use self::recording::Recording;

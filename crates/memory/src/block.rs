@@ -226,7 +226,7 @@ mod tests {
 
     use super::*;
     use crate::fidelity::Forms;
-    use crate::note::Told;
+    use crate::note::ToldPages;
     use crate::parse::parse;
     use base::object::Hash;
     use testing::hostile;
@@ -268,7 +268,7 @@ mod tests {
             });
             told.push(super::pages(&shown.collect::<Vec<_>>(), &[]));
         }
-        let changes = Told::default().changes(&Told::of(pages.into_iter()));
+        let changes = ToldPages::default().changes(&ToldPages::of(pages.into_iter()));
         told.extend(changes.iter().map(|change| change.note(said, 1)));
         told
     }

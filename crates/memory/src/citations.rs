@@ -66,7 +66,7 @@ pub(super) fn cites(text: &str, links: &[&Link]) -> Vec<Cite> {
         )
         .expect("a valid pattern")
     });
-    let mut found = Found::default();
+    let mut found = CiteCollector::default();
     for link in links {
         if let Some(cite) = linked(link) {
             found.add(cite);
@@ -127,9 +127,9 @@ fn is_unspaced(char: char) -> bool {
 }
 
 #[derive(Default)]
-struct Found(Vec<Cite>);
+struct CiteCollector(Vec<Cite>);
 
-impl Found {
+impl CiteCollector {
     /// Adds a citation that is new. One with lines or a name says more than the file alone.
     fn add(&mut self, cite: Cite) {
         let is_same_path = |known: &&mut Cite| known.path == cite.path;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::checks::{CheckLimits, shown};
 use super::finding::{FindingCode, MemoryFinding};
-use super::guard::{Guarded, Written};
+use super::guard::{Guarded, MemoryWrite};
 use super::missing::{Search, missing};
 use super::note::and_more;
 use super::page::Page;
@@ -46,15 +46,15 @@ impl Memory {
         found.extend(self.note_written_in_project(&written));
         let told: Vec<String> = found.iter().map(|finding| format!("- {finding}")).collect();
         let told = (!told.is_empty())
-            .then(|| format!("Written. The check of memory found:\n{}", told.join("\n")));
+            .then(|| format!("MemoryWrite. The check of memory found:\n{}", told.join("\n")));
         let rests = self.resting_words(&written);
         let parts: Vec<String> = told.into_iter().chain(rests).collect();
         (!parts.is_empty()).then(|| parts.join("\n"))
     }
 
     /// Takes a call's files of the project's memory for this person's. Returns what went wrong.
-    fn note_written_in_project(&mut self, written: &[Written<'_>]) -> Option<MemoryFinding> {
-        let is_in_project = |file: &&Written<'_>| file.is_in_project();
+    fn note_written_in_project(&mut self, written: &[MemoryWrite<'_>]) -> Option<MemoryFinding> {
+        let is_in_project = |file: &&MemoryWrite<'_>| file.is_in_project();
         let names: Vec<&str> =
             written.iter().filter(is_in_project).map(|file| &*file.file).collect();
         self.folders.note_written(names.iter().copied(), &self.foreign);
@@ -83,8 +83,8 @@ impl Memory {
 
     /// What the new entries of a call rest on, in one line, so that who wrote one can cite more
     /// narrowly.
-    fn resting_words(&mut self, written: &[Written<'_>]) -> Option<String> {
-        let new = written.iter().flat_map(Written::new_pages);
+    fn resting_words(&mut self, written: &[MemoryWrite<'_>]) -> Option<String> {
+        let new = written.iter().flat_map(MemoryWrite::new_pages);
         let new: Vec<&Page> = new.filter(|page| !page.cites.is_empty()).collect();
         let told = new.into_iter().take(MOST_RESTING).filter_map(|page| {
             let places = self.resting(page);
@@ -121,8 +121,8 @@ impl Memory {
 
     /// The entries that a call left out and that stand in no other file of memory, and where the text
     /// before it is kept.
-    fn dropped_by(&mut self, written: &[Written<'_>]) -> Vec<MemoryFinding> {
-        let dropped: Vec<(&Written<'_>, Vec<Page>)> =
+    fn dropped_by(&mut self, written: &[MemoryWrite<'_>]) -> Vec<MemoryFinding> {
+        let dropped: Vec<(&MemoryWrite<'_>, Vec<Page>)> =
             written.iter().filter_map(|file| Some((file, file.dropped()?))).collect();
         if dropped.is_empty() {
             return Vec::new();
@@ -150,7 +150,7 @@ impl Memory {
     }
 
     /// Keeps the text of a file from before a call, without its secrets; says where.
-    fn keep_before(&self, file: &Written<'_>) -> String {
+    fn keep_before(&self, file: &MemoryWrite<'_>) -> String {
         let text = file.before.clone().unwrap_or_default();
         let text = redact::redact_note(&text).text.unwrap_or(text);
         let kept =

@@ -21,11 +21,11 @@ use serde::Serialize;
 
 pub use self::plan::FlushOptions;
 use self::plan::{Plan, plan};
-use self::standing::{Standing, read_standing};
+use self::standing::{FileNow, read_standing};
 use super::finding::{FindingCode, MemoryFinding};
 use super::journal::{self, Begun, EntryStatus, JOURNAL_FILE, Journal, Operation, OperationId};
 use super::scope::{LOCAL_INDEX_FILE, Scope};
-use super::sidecar::{self, FolderLock, MemoryFolder, Place};
+use super::sidecar::{self, FileSlot, FolderLock, MemoryFolder};
 use base::error::Result;
 use base::object::Hash;
 use files::private::Placed;
@@ -198,8 +198,8 @@ impl Writing<'_> {
     /// Puts the new text in place; returns whether it is there and nothing was lost.
     fn place(
         &self,
-        target: &Place,
-        standing: &Standing,
+        target: &FileSlot,
+        standing: &FileNow,
         plan: &Plan,
         report: &mut FlushReport,
         on_step: &mut dyn FnMut(FlushStep),
@@ -285,7 +285,7 @@ struct Step<'a> {
     scope: Scope,
     /// What it commits.
     operations: &'a [&'a Operation],
-    target: Place,
+    target: FileSlot,
 }
 
 impl Step<'_> {
@@ -317,7 +317,7 @@ impl Step<'_> {
     /// the prepared file again. Returns whether the new text is in place.
     fn finish(&self, placed: Placed) -> Result<(bool, Option<MemoryFinding>)> {
         let (prepared, after) = (self.prepared(), &self.begun.after);
-        let Place { folder, name } = &self.target;
+        let FileSlot { folder, name } = &self.target;
         match placed {
             Placed::Replaced => return Ok((true, None)),
             Placed::Taken => return Ok((false, None)),

@@ -117,7 +117,7 @@ impl<'m, 'a> Guarded<'m, 'a> {
     }
 
     /// The memory files that the call wrote. `before`: the texts before it, which are taken out.
-    pub(super) fn written(self, before: &mut HashMap<PathBuf, String>) -> Vec<Written<'a>> {
+    pub(super) fn written(self, before: &mut HashMap<PathBuf, String>) -> Vec<MemoryWrite<'a>> {
         let texts = self.call.new_texts();
         let lines: HashSet<&str> =
             texts.iter().flat_map(|text| text.lines()).map(str::trim).collect();
@@ -130,7 +130,7 @@ impl<'m, 'a> Guarded<'m, 'a> {
             pages.retain(|page| page.text.lines().any(is_new));
             let (before, texts) = (before.remove(&path), texts.clone());
             let is_whole = self.call.content().is_some();
-            Written { scope, file, given, before, pages, path, text, texts, is_whole }
+            MemoryWrite { scope, file, given, before, pages, path, text, texts, is_whole }
         });
         written.collect()
     }
@@ -190,7 +190,7 @@ fn is_in_project(scope: Scope) -> bool {
 }
 
 /// A memory file as a call left it.
-pub(super) struct Written<'a> {
+pub(super) struct MemoryWrite<'a> {
     pub(super) scope: Scope,
     /// Path in the scope's folder, with `/`.
     pub(super) file: String,
@@ -208,7 +208,7 @@ pub(super) struct Written<'a> {
     is_whole: bool,
 }
 
-impl Written<'_> {
+impl MemoryWrite<'_> {
     /// Whether it is in a project's memory.
     pub(super) fn is_in_project(&self) -> bool {
         is_in_project(self.scope)

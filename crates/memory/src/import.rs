@@ -2,7 +2,7 @@
 //! project, and notes that people write for it. Only reads the other program's files; imported
 //! items are staged like any others. Reports first what it would take.
 
-mod places;
+mod other_programs;
 mod rules;
 
 use files::looks;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use self::places::{NOTES, claude_folder, claude_memory};
+use self::other_programs::{NOTES, claude_folder, claude_memory};
 use self::rules::rules_of;
 use super::checks::{LONG_ENTRY_CHARS, position_of, refuse_secret};
 use super::finding::{FindingCode, MemoryFinding};

@@ -20,7 +20,7 @@ use super::checks::page_of;
 use super::finding::{FindingCode, MemoryFinding};
 use super::page::Page;
 use super::scope::Scope;
-use super::sidecar::{BadLine, FolderLock, MemoryFolder, finding_of, lines};
+use super::sidecar::{BadLine, FolderLock, MemoryFolder, finding_of, json_lines};
 use base::error::{Error, Result};
 use base::object::{Hash, Timestamp};
 
@@ -383,7 +383,7 @@ pub fn withdraw(folder: &MemoryFolder, id: OperationId) -> Result<()> {
 
 /// The lines of a journal that count.
 pub(crate) fn own_lines(bytes: &[u8]) -> Vec<String> {
-    let found = lines::read::<Record>(bytes).entries;
+    let found = json_lines::read::<Record>(bytes).entries;
     found.into_iter().map(|(_, line)| line).collect()
 }
 

@@ -91,7 +91,7 @@ use base::clock::system_time;
 use base::error::{Error, Result};
 use base::object::Timestamp;
 use config::MemorySettings;
-use settings::Standing;
+use settings::Trust;
 
 /// How long one look at a memory file may take.
 const LOOK: Duration = Duration::from_millis(500);
@@ -247,14 +247,14 @@ impl Memory {
 }
 
 /// The warning about a project whose memory does not count.
-fn not_trusted(folders: &Folders, asked: Result<Option<(Standing, bool)>>) -> Option<Warning> {
+fn not_trusted(folders: &Folders, asked: Result<Option<(Trust, bool)>>) -> Option<Warning> {
     let project = folders.real_project()?;
     let problem = match asked {
         Err(error) => format!("is not read, since it cannot be told whether you trust it: {error}"),
-        Ok(Some((Standing::Changed, _))) => {
+        Ok(Some((Trust::Changed, _))) => {
             "is not read: it belongs to another user, or to another repository, than what you trusted at this path".to_owned()
         }
-        Ok(Some((Standing::Unknown, _))) => {
+        Ok(Some((Trust::Unknown, _))) => {
             "is not read: you have not said yet whether you trust this project".to_owned()
         }
         Ok(_) => return None,

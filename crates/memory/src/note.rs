@@ -17,7 +17,7 @@ const MAX_TOKENS: u64 = 1_000;
 
 /// Pages as the model knows them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Told {
+pub(super) struct ToldPages {
     pages: BTreeMap<(Scope, String), Vec<(PageId, Said)>>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Change {
     removed: Vec<Said>,
 }
 
-impl Told {
+impl ToldPages {
     /// The pages that the model knows, or would be told about.
     pub(super) fn of<'a>(pages: impl Iterator<Item = &'a Page>) -> Self {
         let mut told = Self::default();
@@ -161,8 +161,8 @@ mod tests {
     use super::super::parse::parse;
     use super::*;
 
-    fn told(text: &str) -> Told {
-        Told::of(parse(Scope::Project, "MEMORY.md", text).iter())
+    fn told(text: &str) -> ToldPages {
+        ToldPages::of(parse(Scope::Project, "MEMORY.md", text).iter())
     }
 
     fn notes(before: &str, after: &str) -> Vec<String> {

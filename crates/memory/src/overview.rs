@@ -15,7 +15,7 @@ use super::stale::Staleness;
 use super::table::{self, Row, TABLE_FILE};
 use super::{LOOK, Memory, MemoryFile, block};
 use config::MemorySettings;
-use settings::Standing;
+use settings::Trust;
 
 /// Memory at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -26,7 +26,7 @@ pub struct Overview {
     /// Problems in the settings, per file.
     pub wrong_settings: Vec<String>,
     /// What the person said of the project; `None` if there is none.
-    pub trust: Option<Standing>,
+    pub trust: Option<Trust>,
     /// The scopes in their order, without those that have no folder here.
     pub scopes: Vec<ScopeOverview>,
     /// The pages of indexes and of the files they link to, in the order in which the model reads

@@ -4,9 +4,9 @@
 
 mod blocks;
 mod check;
-mod lines;
+mod cited_files;
 mod moved;
-mod places;
+mod pinned_lines;
 mod resting;
 
 use std::path::Path;
@@ -14,8 +14,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 pub(super) use self::check::{Checker, Pinned};
-pub use self::lines::PinnedLines;
-pub(super) use self::places::{Citing, Listing, Places};
+pub(super) use self::cited_files::{Citing, Listing, Places};
+pub use self::pinned_lines::PinnedLines;
 use base::object::Hash;
 use source::FileState;
 

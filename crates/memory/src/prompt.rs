@@ -9,7 +9,7 @@ use super::block::{self, FIRST_LINE};
 use super::faults::Resident;
 use super::fidelity::Fidelity;
 use super::inject::Injection;
-use super::note::{Told, numbered, stale_note};
+use super::note::{ToldPages, numbered, stale_note};
 use super::overview::SectionOverview;
 use super::scope::shown_path;
 use super::worth::{Signals, is_related};
@@ -22,7 +22,7 @@ use session::{MemoryChange, PromptedSession};
 pub(super) struct InForce {
     injection: Option<Injection>,
     /// Pages as the model knows them.
-    told: Told,
+    told: ToldPages,
     /// The pages that the model knows to be stale, with what became of the files that they cite.
     stale: BTreeMap<PageId, &'static str>,
     /// Entries that come with the file that they cite.
@@ -220,9 +220,9 @@ impl Memory {
     }
 
     /// Pages that the model knows: index entries, and resident sections of topic files.
-    fn known_pages(&self, look: &Look) -> Told {
+    fn known_pages(&self, look: &Look) -> ToldPages {
         let is_known = |page: &&Page| page.is_entry() || self.in_force.is_resident(page);
-        Told::of(look.pages().filter(is_known))
+        ToldPages::of(look.pages().filter(is_known))
     }
 
     /// The pages in the system prompt whose cited files changed, with what became of these.

@@ -206,7 +206,7 @@ impl Memory {
         }
         let mut problems = denied(options, &self.folders);
         problems.extend(unsearched(&look.warnings));
-        let Found { mut hits, mut is_answered } =
+        let RankedHits { mut hits, mut is_answered } =
             self.recall.find(&expression, options, &look.stale);
         if options.sessions {
             let known = self.keeper.access.as_ref().map(StoreAccess::store);
@@ -279,7 +279,7 @@ impl Recall {
         expression: &Expression,
         options: &RecallOptions,
         stale: &BTreeMap<PageId, Staleness>,
-    ) -> Found {
+    ) -> RankedHits {
         let question = Question::new(&self.corpus, expression);
         let ranked = rank(&self.corpus, &question);
         let is_asked = |document: usize| {
@@ -314,7 +314,7 @@ impl Recall {
             let staleness = hit.page.as_ref().and_then(|page| stale.get(page));
             hit.stale = staleness.and_then(Staleness::worst).cloned();
         }
-        Found { hits, is_answered }
+        RankedHits { hits, is_answered }
     }
 
     fn hit_of_passage(&self, found: &Gathered, expression: &Expression) -> RecallHit {
@@ -409,7 +409,7 @@ impl Recall {
 
 /// Hits, and whether they answer the question.
 #[derive(Debug, Default)]
-struct Found {
+struct RankedHits {
     hits: Vec<RecallHit>,
     is_answered: bool,
 }

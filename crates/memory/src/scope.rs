@@ -12,7 +12,7 @@ use super::LOOK;
 use base::error::{Error, Result};
 use base::object::Hash;
 use config::MemorySettings;
-use settings::{Brought, Main, Standing, TrustBook, held_by_git};
+use settings::{Brought, Main, Trust, TrustBook, held_by_git};
 use source::canonical_path;
 
 /// Name of a scope's index.
@@ -164,7 +164,7 @@ impl Folders {
     ///
     /// # Errors
     /// As [`TrustBook::standing`]; the project then does not count.
-    pub(super) fn ask(&mut self) -> Result<Option<(Standing, bool)>> {
+    pub(super) fn ask(&mut self) -> Result<Option<(Trust, bool)>> {
         if !self.is_by_answer {
             return Ok(None);
         }
@@ -195,7 +195,7 @@ impl Folders {
             let folder = project.join(".pi").join("memory");
             // What git has there came with a clone, about which nobody asks in this worktree.
             let counts = held_by_git(&main, &folder.join(LOCAL_INDEX_FILE)) == Some(false)
-                || self.standing_of(&project).is_ok_and(Standing::counts);
+                || self.standing_of(&project).is_ok_and(Trust::counts);
             counts.then_some(folder)
         };
         self.main.get_or_init(find).as_deref().or_else(|| self.project())
@@ -228,14 +228,14 @@ impl Folders {
     }
 
     /// What the person said of the project.
-    pub(super) fn standing(&self) -> Result<Standing> {
-        self.real_project().map_or(Ok(Standing::Unknown), |real| self.standing_of(real))
+    pub(super) fn standing(&self) -> Result<Trust> {
+        self.real_project().map_or(Ok(Trust::Unknown), |real| self.standing_of(real))
     }
 
     /// What the person said of a project, by its real path.
-    fn standing_of(&self, real: &Path) -> Result<Standing> {
+    fn standing_of(&self, real: &Path) -> Result<Trust> {
         let asked = self.book.as_ref().map(|book| book.standing(real, || Brought::of(real)));
-        asked.unwrap_or(Ok(Standing::Unknown))
+        asked.unwrap_or(Ok(Trust::Unknown))
     }
 
     /// The project's real path; `None` if there is none, or its disk does not answer.

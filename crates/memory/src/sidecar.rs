@@ -7,7 +7,7 @@
 //! project's folder is followed for reading or writing, whether or not it leads out. The user's own
 //! folder may lead wherever its user wants.
 
-pub(crate) mod lines;
+pub(crate) mod json_lines;
 mod lock;
 
 use files::looks;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
-pub(crate) use self::lines::{BadLine, JsonLines};
+pub(crate) use self::json_lines::{BadLine, JsonLines};
 pub(crate) use self::lock::{FolderLock, LOCK_FILE};
 use super::finding::{FindingCode, MemoryFinding};
 use super::scope::{Folders, LOCAL_INDEX_FILE, Scope};
@@ -71,12 +71,12 @@ pub struct MemoryFolder {
 
 /// A file name and the open folder that holds it. The file need not exist.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct FileSlot {
     pub(crate) folder: HeldFolder,
     pub(crate) name: String,
 }
 
-impl Place {
+impl FileSlot {
     /// The file's path, for messages.
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.path().join(&self.name)
@@ -167,12 +167,12 @@ impl MemoryFolder {
     /// # Errors
     /// `OUTSIDE_PROJECT` if a link stands in the way; `NOT_PRIVATE` if others may put files there;
     /// `FILE`.
-    pub(crate) fn place(&self, name: &str, makes: bool) -> Result<Option<Place>> {
+    pub(crate) fn place(&self, name: &str, makes: bool) -> Result<Option<FileSlot>> {
         let is_own = is_own(name);
         let act = if makes { "create" } else { "open" };
         let opened = match &self.project {
             Some(project) if !is_own => {
-                opened_in(project, makes).map(|folder| Place { folder, name: name.to_owned() })
+                opened_in(project, makes).map(|folder| FileSlot { folder, name: name.to_owned() })
             }
             _ => {
                 // In the user's own folder, a file may be a link made by the user.
@@ -186,7 +186,8 @@ impl MemoryFolder {
                     private::create_folder(folder)
                         .map_err(|source| failed(act, folder.to_owned(), source))?;
                 }
-                HeldFolder::open(folder, FolderAccess::Private).map(|folder| Place { folder, name })
+                HeldFolder::open(folder, FolderAccess::Private)
+                    .map(|folder| FileSlot { folder, name })
             }
         };
         match opened {
@@ -214,7 +215,7 @@ impl MemoryFolder {
         &self,
         name: &str,
     ) -> (JsonLines<T>, Vec<MemoryFinding>) {
-        self.lines(name).unwrap_or_else(|error| (lines::read(&[]), vec![finding_of(&error)]))
+        self.lines(name).unwrap_or_else(|error| (json_lines::read(&[]), vec![finding_of(&error)]))
     }
 
     /// As [`Self::read_lines`].
@@ -227,7 +228,7 @@ impl MemoryFolder {
         name: &str,
     ) -> Result<(JsonLines<T>, Vec<MemoryFinding>)> {
         let path = self.path_of(name);
-        let found = lines::read(&self.bytes(name)?.unwrap_or_default());
+        let found = json_lines::read(&self.bytes(name)?.unwrap_or_default());
         let findings = found.bad.iter().map(|bad| bad.finding(&path)).collect();
         Ok((found, findings))
     }
@@ -365,7 +366,7 @@ impl MemoryFolder {
     }
 
     /// Like [`Self::place`], creating the folder if it is missing.
-    pub(crate) fn made(&self, name: &str) -> Result<Place> {
+    pub(crate) fn made(&self, name: &str) -> Result<FileSlot> {
         let made = self.place(name, true)?;
         made.ok_or_else(|| Error::internal("a folder that was made is missing"))
     }
@@ -417,11 +418,11 @@ fn is_own(name: &str) -> bool {
     of == LOCK_FILE || OWN_FILES.contains(&of) || (of == super::facts::FACTS_FILE && of != name)
 }
 
-fn append_to(place: &Place, added: &[String], is_awaited: bool) -> io::Result<()> {
+fn append_to(place: &FileSlot, added: &[String], is_awaited: bool) -> io::Result<()> {
     let is_new = place.folder.metadata_of(&place.name)?.is_none();
     let mut file = place.folder.open_to_append(&place.name)?;
     let is_torn = ends_without_a_line_break(&mut file)?;
-    file.write_all(&lines::appended(added, is_torn))?;
+    file.write_all(&json_lines::appended(added, is_torn))?;
     if !is_awaited {
         return Ok(());
     }

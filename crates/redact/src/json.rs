@@ -8,7 +8,7 @@ const MAX_NESTING: u32 = 8;
 
 /// The role of a string in a JSON text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place<'a> {
+pub(super) enum JsonRole<'a> {
     /// The name of a member.
     Name,
     /// The value of the member with this name, or an element of the list that is its value; empty
@@ -17,7 +17,7 @@ pub(super) enum Place<'a> {
 }
 
 /// Returns the replacement of a string; `None` keeps it.
-pub(super) type Change<'a> = dyn FnMut(Place<'_>, &str) -> Option<String> + 'a;
+pub(super) type Change<'a> = dyn FnMut(JsonRole<'_>, &str) -> Option<String> + 'a;
 
 /// Whether a text is JSON.
 pub(super) fn is_json(text: &str) -> bool {
@@ -48,7 +48,7 @@ fn change_nested(json: &str, nesting: u32, change: &mut Change<'_>) -> Option<St
                 let string: String = serde_json::from_str(&json[at..end]).unwrap_or_default();
                 let name = names.last().map_or("", String::as_str);
                 let replacement = if is_name(bytes, end) {
-                    change(Place::Name, &string)
+                    change(JsonRole::Name, &string)
                 } else {
                     change_value(name, &string, nesting, change)
                 };
@@ -75,7 +75,7 @@ fn change_value(name: &str, value: &str, nesting: u32, change: &mut Change<'_>) 
     if is_nested {
         return change_nested(value, nesting - 1, change);
     }
-    change(Place::Value(name), value)
+    change(JsonRole::Value(name), value)
 }
 
 /// Offset after the string that begins at `start`.
@@ -106,7 +106,7 @@ mod tests {
             r#" {"a\u0062" : "x\/y", "n":1.50e1,"l":["x",{"i":1},"é\n"],"o":{"x":"[\"y\"]"}} "#;
         let mut seen = Vec::new();
         let changed = change_strings(json, &mut |place, string| {
-            if let Place::Value(name) = place {
+            if let JsonRole::Value(name) = place {
                 seen.push((name.to_owned(), string.to_owned()));
             }
             (string == "é\n").then(|| "\"new\"".to_owned())
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn json_without_a_change_stays() {
         assert_eq!(change_strings(r#"{"a":"b"}"#, &mut |_, _| None), None);
-        let name = |place: Place<'_>, _: &str| (place == Place::Name).then(|| "c".to_owned());
+        let name = |place: JsonRole<'_>, _: &str| (place == JsonRole::Name).then(|| "c".to_owned());
         assert_eq!(change_strings(r#"{"a":"b"}"#, &mut { name }).as_deref(), Some(r#"{"c":"b"}"#));
         let changed = change_strings(r#""b""#, &mut |_, _| Some("c".into()));
         assert_eq!(changed.as_deref(), Some(r#""c""#));

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 use regex::Regex;
 
-use super::json::{Place, change_strings};
+use super::json::{JsonRole, change_strings};
 use super::{Redacted, counted, is_json, mark, replace, replace_in_json, replace_value};
 
 /// Minimum length, in characters, of a line or secret that is recognised again.
@@ -26,14 +26,14 @@ const DIFF: &str = "diff";
 /// none. Other text counts as one string. A secret found once is replaced wherever it stands,
 /// including in names of members. A member `diff` is a unified diff.
 pub fn redact_document(text: &str) -> Option<String> {
-    let mut met = Met::default();
+    let mut met = RuleFindings::default();
     let once = changed(text, &mut |place, string| met.replaced(place, string));
     if met.lines.is_empty() && met.secrets.is_empty() {
         return once;
     }
-    let known = Known::new(met);
+    let known = DocumentSecrets::new(met);
     let again = changed(once.as_deref().unwrap_or(text), &mut |place, string| match place {
-        Place::Value(DIFF) => in_diff(string, &mut |text| known.replaced(text)),
+        JsonRole::Value(DIFF) => in_diff(string, &mut |text| known.replaced(text)),
         _ => known.replaced(string),
     });
     again.or(once)
@@ -41,9 +41,9 @@ pub fn redact_document(text: &str) -> Option<String> {
 
 fn changed(
     text: &str,
-    change: &mut dyn FnMut(Place<'_>, &str) -> Option<String>,
+    change: &mut dyn FnMut(JsonRole<'_>, &str) -> Option<String>,
 ) -> Option<String> {
-    if is_json(text) { change_strings(text, change) } else { change(Place::Value(""), text) }
+    if is_json(text) { change_strings(text, change) } else { change(JsonRole::Value(""), text) }
 }
 
 /// The markers at the start of diff lines must not hide a secret that spans several lines.
@@ -64,7 +64,7 @@ fn in_diff(diff: &str, change: &mut dyn FnMut(&str) -> Option<String>) -> Option
 #[derive(Default)]
 pub struct Redactor {
     secrets: BTreeMap<String, String>,
-    known: Option<Known>,
+    known: Option<DocumentSecrets>,
 }
 
 impl Redactor {
@@ -79,8 +79,8 @@ impl Redactor {
         let known = self.known.as_ref();
         let again = known.and_then(|known| {
             changed(text.as_deref().unwrap_or(json), &mut |place, string| match place {
-                Place::Name => None,
-                Place::Value(_) => known.replaced(string),
+                JsonRole::Name => None,
+                JsonRole::Value(_) => known.replaced(string),
             })
         });
         Redacted { text: again.or(text), counts }
@@ -102,7 +102,8 @@ impl Redactor {
         });
         if self.secrets.len() != before {
             let secrets = self.secrets.clone();
-            self.known = Some(Known::new(Met { secrets, ..Met::default() }));
+            self.known =
+                Some(DocumentSecrets::new(RuleFindings { secrets, ..RuleFindings::default() }));
         }
         redacted
     }
@@ -110,7 +111,7 @@ impl Redactor {
 
 /// The secrets that the rules found in a document.
 #[derive(Default)]
-struct Met {
+struct RuleFindings {
     /// Texts that were searched, each with its form without secrets.
     texts: HashMap<String, Option<String>>,
     /// Lines that held a secret, with what is shown instead.
@@ -119,12 +120,12 @@ struct Met {
     secrets: BTreeMap<String, String>,
 }
 
-impl Met {
-    fn replaced(&mut self, place: Place<'_>, string: &str) -> Option<String> {
+impl RuleFindings {
+    fn replaced(&mut self, place: JsonRole<'_>, string: &str) -> Option<String> {
         match place {
-            Place::Name => None,
-            Place::Value(DIFF) => in_diff(string, &mut |text| self.text(text)),
-            Place::Value(name) => self.text(string).or_else(|| {
+            JsonRole::Name => None,
+            JsonRole::Value(DIFF) => in_diff(string, &mut |text| self.text(text)),
+            JsonRole::Value(name) => self.text(string).or_else(|| {
                 replace_value(name, string, &mut |rule, secret| {
                     learn(&mut self.secrets, rule, secret);
                 })
@@ -176,7 +177,7 @@ fn is_telling(secret: &str) -> bool {
 }
 
 /// The secrets known from a document: a part of a text must not show what the whole does not.
-struct Known {
+struct DocumentSecrets {
     lines: BTreeMap<String, String>,
     secrets: Vec<(String, String)>,
     /// The start and the end of each secret.
@@ -192,8 +193,8 @@ fn common(one: impl Iterator<Item = char>, other: impl Iterator<Item = char>) ->
 /// A range to replace in a text, and its replacement.
 type Span<'a> = (usize, usize, &'a str);
 
-impl Known {
-    fn new(met: Met) -> Self {
+impl DocumentSecrets {
+    fn new(met: RuleFindings) -> Self {
         let secrets: Vec<(String, String)> = met.secrets.into_iter().collect();
         let pieces = secrets.iter().flat_map(|(secret, _)| {
             let start = secret.char_indices().nth(PIECE_CHARS).map_or(secret.len(), |(at, _)| at);

@@ -19,7 +19,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use self::json::{Place, change_strings, is_json};
+use self::json::{JsonRole, change_strings, is_json};
 pub use self::known::{Redactor, redact_document};
 
 /// A text without its secrets.
@@ -80,9 +80,9 @@ fn replace_in_json(json: &str, met: &mut Met<'_>) -> Option<String> {
     if !is_json(json) {
         return replace(json, met);
     }
-    let mut change = |place: Place<'_>, text: &str| match place {
-        Place::Name => None,
-        Place::Value(name) => replace_value(name, text, met),
+    let mut change = |place: JsonRole<'_>, text: &str| match place {
+        JsonRole::Name => None,
+        JsonRole::Value(name) => replace_value(name, text, met),
     };
     change_strings(json, &mut change)
 }

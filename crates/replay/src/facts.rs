@@ -60,7 +60,7 @@ pub(super) struct Facts {
 
 /// What is known about the files after a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Known {
+enum FilesKnown {
     /// Everything that the call touched.
     Yes,
     /// A file that it touched is unknown.
@@ -110,8 +110,8 @@ impl Facts {
         }
         let stands = live.state().all_showings().next().is_some();
         let known = self.lay_after(&call, &message, request)?;
-        self.calls.unknown_files += u64::from(known == Known::NotAFile);
-        self.calls.possible_changes += u64::from(known == Known::NotOthers && stands);
+        self.calls.unknown_files += u64::from(known == FilesKnown::NotAFile);
+        self.calls.possible_changes += u64::from(known == FilesKnown::NotOthers && stands);
         let HostToolCall { id, tool, args } = call;
         let (is_error, text) = (message.has_failed(), message.text().into_owned());
         live.record_tool_call(&FinishedToolCall { call: id, tool, args, is_error, text })
@@ -144,24 +144,24 @@ impl Facts {
         call: &HostToolCall,
         message: &HostMessage,
         request: usize,
-    ) -> Result<Known> {
+    ) -> Result<FilesKnown> {
         if self.lay_snapshot(|all| all.of_result(&call.id))? {
-            return Ok(Known::Yes);
+            return Ok(FilesKnown::Yes);
         }
         let next = self.snapshot(|all| all.of_request(request));
         let asked = Call::new(&call.tool, &call.args);
         if asked.may_have_changed_unnamed_files() {
             if let Some(snapshot) = next {
                 self.tree.become_folder(&snapshot)?;
-                return Ok(Known::Yes);
+                return Ok(FilesKnown::Yes);
             }
             if let Some(line) = asked.command().filter(|_| !message.has_failed()) {
                 self.rename(&line, asked);
             }
-            return Ok(Known::NotOthers);
+            return Ok(FilesKnown::NotOthers);
         }
         let touches = if message.has_failed() { Vec::new() } else { asked.touches() };
-        let mut known = Known::Yes;
+        let mut known = FilesKnown::Yes;
         for touch in touches {
             let is_known = match touch.access {
                 _ if asked.patched_lines().is_some() => {
@@ -172,7 +172,7 @@ impl Facts {
                 FileAccess::Write => self.lay_write(asked, touch.path, next.as_deref()),
             };
             if !is_known {
-                known = Known::NotAFile;
+                known = FilesKnown::NotAFile;
             }
         }
         Ok(known)

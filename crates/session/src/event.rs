@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::faults::FaultKind;
 use super::host_call::HostCalls;
 use super::is_default;
-use super::lines::{LineMap, LineRange};
+use super::line_ranges::{LineMap, LineRange};
 use super::message::{Activation, Cut, MessageKey, MessageKind, ResultFact, Shows};
 use super::passing::PassingMessage;
 use super::record::{CallRecord, FailedCall, PayloadRecord};

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::lines::LineRange;
+use super::line_ranges::LineRange;
 
 /// A run of lines of a partly shown output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

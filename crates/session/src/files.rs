@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::event::{Cause, FileEvent};
-use super::lines::{LineMap, LineRange, merge_ranges};
+use super::line_ranges::{LineMap, LineRange, merge_ranges};
 use base::object::{FileStamp, Hash, ObjectId};
 
 /// A file that did not change for this many steps has come to rest.

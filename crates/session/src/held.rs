@@ -1,7 +1,7 @@
 //! Content that must stand in every request: what a person or the model pinned, and instructions
 //! that the model read. Plain data.
 
-use super::lines::{LineRange, merge_ranges};
+use super::line_ranges::{LineRange, merge_ranges};
 use base::object::{Hash, ObjectId};
 
 /// Lines of an object that must stand.

@@ -11,6 +11,7 @@ mod caches;
 mod call_bill;
 mod call_note;
 mod chat;
+mod chat_place;
 mod dollars;
 mod event;
 mod excerpt;
@@ -20,14 +21,13 @@ mod folds;
 mod held;
 mod host_call;
 mod index;
-mod lines;
+mod line_ranges;
 mod links;
 mod matching;
 mod measured;
 mod message;
 mod needs;
 mod passing;
-mod places;
 mod prefixes;
 mod prompted;
 mod record;
@@ -46,6 +46,7 @@ pub use call_bill::{
 };
 pub use call_note::{CallNote, PlainCompaction, PriceNote};
 pub use chat::{Chat, ChatMessage, VOLATILE_CHANGES};
+pub use chat_place::{ChatPlace, Role};
 pub use dollars::Dollars;
 pub use event::{Cause, Event, FileEvent, NotedText, Opened, Rewrite, ShownResult};
 pub use excerpt::{Piece, counted_pieces, join_pieces, uncut_lines};
@@ -55,7 +56,7 @@ pub use folds::Folds;
 pub use held::{Extent, HeldLines, Why};
 pub use host_call::{HostCall, HostCalls, HostSums};
 pub use index::{IndexEntry, SessionIndex, Subject};
-pub use lines::{
+pub use line_ranges::{
     Columns, LINE_CHARS, LineMap, LineRange, Picked, characters, counted, line_of, merge_ranges,
 };
 pub use links::Links;
@@ -67,14 +68,13 @@ pub use message::{
 };
 pub use needs::{NEWEST_STEPS, TimesNeeded};
 pub use passing::{Passing, PassingMessage, opening, said};
-pub use places::{ChatPlace, Role};
 pub use prefixes::{PlainList, SentSlots, extended, number_of};
 pub use prompted::{PromptedSession, Prompting};
 pub use record::{
     CallRecord, FailedCall, PayloadRecord, SlotEdit, SlotRecord, Withheld, WithheldReason,
 };
 pub use report::{ReportKind, Reported};
-pub use sets::{Active, ActiveView, Known, Sets};
+pub use sets::{Active, ActiveView, MetObject, Sets};
 pub use showings::Showing;
 pub use state::{Asked, Effect, Ended, LeftSums, MemoryChange, Note, Requests, Sent, Session};
 pub use treatment::{Fold, ReadPart, Treatment, Way};

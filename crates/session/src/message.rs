@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::is_default;
-use super::lines::{LineRange, counted, merge_ranges};
+use super::line_ranges::{LineRange, counted, merge_ranges};
 use base::object::{Hash, ObjectId};
 
 /// Digits of a [`RequestKey`].

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::call_note::CallNote;
-use super::lines::LineRange;
+use super::line_ranges::LineRange;
 use base::object::{Hash, ObjectId, RedactionReason, Timestamp};
 
 /// Record of one request: enough to render it again, byte for byte.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::held::{HeldLines, Why};
-use super::lines::{LineMap, LineRange, merge_ranges};
+use super::line_ranges::{LineMap, LineRange, merge_ranges};
 use base::object::{Hash, ObjectId};
 
 /// How much of an object is active.
@@ -46,7 +46,7 @@ pub struct Active {
 
 /// An object of the metadata pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
+pub struct MetObject {
     /// The object.
     pub id: ObjectId,
     /// When it was last met: larger is later.
@@ -59,7 +59,7 @@ pub struct Known {
 #[derive(Debug, Clone, Default)]
 pub struct Sets {
     /// Objects known to the model, in the order they became known.
-    pub pool: Vec<Known>,
+    pub pool: Vec<MetObject>,
     places: HashMap<ObjectId, usize>,
     active: BTreeMap<u64, Active>,
     activations: HashMap<ObjectId, u64>,
@@ -287,7 +287,7 @@ impl Sets {
             return;
         }
         self.places.insert(id.clone(), self.pool.len());
-        self.pool.push(Known { id: id.clone(), seen: self.seen, activated });
+        self.pool.push(MetObject { id: id.clone(), seen: self.seen, activated });
     }
 }
 

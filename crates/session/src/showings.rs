@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::lines::LineRange;
+use super::line_ranges::LineRange;
 use base::object::{Hash, ObjectId};
 
 /// Lines of an object that stand in the window at one message.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use strum::EnumDiscriminants;
 
 use super::excerpt::{Piece, uncut_lines};
-use super::lines::LineRange;
+use super::line_ranges::LineRange;
 use base::object::{Hash, ObjectId};
 
 /// How a message is shown. An object that several messages show counts as shown in the way that is

@@ -17,6 +17,6 @@ pub use sources::{SettingValue, setting_values};
 use store_place::own_folder;
 pub use store_place::{StorePlace, store_place};
 pub use trust::{
-    Brought, FACTS_FILE, Identity, Main, Standing, TrustAnswer, TrustBook, checked_out,
-    held_by_git, is_written_here, look_at_opened, look_at_project, main_of, project_of,
+    Brought, FACTS_FILE, Identity, Main, Trust, TrustAnswer, TrustBook, checked_out, held_by_git,
+    is_written_here, look_at_opened, look_at_project, main_of, project_of,
 };

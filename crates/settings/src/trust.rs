@@ -40,7 +40,7 @@ const KEY_CHARS: usize = 16;
 /// Whether the user trusts a project, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum Trust {
     /// The user trusts it.
     Trusted,
     /// It holds only what the user's own sessions wrote on this machine.
@@ -54,7 +54,7 @@ pub enum Standing {
     Denied,
 }
 
-impl Standing {
+impl Trust {
     /// Whether the project's memory and settings count.
     pub fn counts(self) -> bool {
         matches!(self, Self::Trusted | Self::Own)
@@ -80,7 +80,7 @@ struct Answers {
 
 /// A file of a project that the user's sessions wrote.
 #[derive(Debug, Serialize, Deserialize)]
-struct Written {
+struct WrittenFile {
     /// Path below `.pi`, with `/`.
     file: String,
     /// SHA-256 of the file's bytes.
@@ -118,24 +118,24 @@ impl TrustBook {
     /// # Errors
     /// `NOT_PRIVATE` if others could have written the answers, `FILE` if they cannot be read;
     /// nothing is trusted then.
-    pub fn standing(&self, project: &Path, brought: impl FnOnce() -> Brought) -> Result<Standing> {
+    pub fn standing(&self, project: &Path, brought: impl FnOnce() -> Brought) -> Result<Trust> {
         let answers = self.answers()?;
         let Some(answer) = answers.projects.get(&key(project)) else {
             return Ok(self.without_an_answer(project, &brought()));
         };
         Ok(match (answer.trusted, answer.identity.is_still(project)) {
-            (true, true) => Standing::Trusted,
-            (false, true) => Standing::Denied,
+            (true, true) => Trust::Trusted,
+            (false, true) => Trust::Denied,
             (trusted, false) => match self.without_an_answer(project, &brought()) {
-                Standing::Unknown if trusted => Standing::Changed,
+                Trust::Unknown if trusted => Trust::Changed,
                 standing => standing,
             },
         })
     }
 
-    fn without_an_answer(&self, project: &Path, brought: &Brought) -> Standing {
+    fn without_an_answer(&self, project: &Path, brought: &Brought) -> Trust {
         let is_own = self.foreign(project, brought).is_empty();
-        if is_own { Standing::Own } else { Standing::Unknown }
+        if is_own { Trust::Own } else { Trust::Unknown }
     }
 
     /// The files of a project, by their paths below `.pi`, that no session of this user wrote in their
@@ -228,12 +228,12 @@ impl TrustBook {
         let new = files
             .iter()
             .filter(is_new)
-            .map(|(file, hash)| Written { file: file.clone(), hash: hash.clone() });
-        let new: Vec<Written> = new.collect();
+            .map(|(file, hash)| WrittenFile { file: file.clone(), hash: hash.clone() });
+        let new: Vec<WrittenFile> = new.collect();
         if new.is_empty() {
             return;
         }
-        let lines = |written: &[Written]| -> String {
+        let lines = |written: &[WrittenFile]| -> String {
             written.iter().filter_map(|one| Some(serde_json::to_string(one).ok()? + "\n")).collect()
         };
         let mut text = lines(&known);
@@ -254,7 +254,7 @@ impl TrustBook {
         self.written(project).iter().any(|one| one.file == file && one.hash == *hash)
     }
 
-    fn written(&self, project: &Path) -> Vec<Written> {
+    fn written(&self, project: &Path) -> Vec<WrittenFile> {
         let folder = self.kept_folder(project);
         let read = looks::together(move || {
             HeldFolder::open(&folder, FolderAccess::Private)?.read(WRITTEN_FILE, MAX_BYTES)
@@ -321,7 +321,7 @@ pub fn project_of(opened: &Path) -> PathBuf {
 ///
 /// # Errors
 /// As [`look_at_project`].
-pub fn look_at_opened(book: &TrustBook, opened: &Path) -> Result<(PathBuf, Standing, Brought)> {
+pub fn look_at_opened(book: &TrustBook, opened: &Path) -> Result<(PathBuf, Trust, Brought)> {
     let found = look_at_project(book, opened)?;
     let project = project_of(&found.0);
     if project == found.0 || !found.1.counts() {
@@ -335,7 +335,7 @@ pub fn look_at_opened(book: &TrustBook, opened: &Path) -> Result<(PathBuf, Stand
 ///
 /// # Errors
 /// `FILE` if there is no such folder; as [`TrustBook::standing`].
-pub fn look_at_project(book: &TrustBook, project: &Path) -> Result<(PathBuf, Standing, Brought)> {
+pub fn look_at_project(book: &TrustBook, project: &Path) -> Result<(PathBuf, Trust, Brought)> {
     let found = looks::canonicalize(project);
     let failed = |source| Error::File { act: "find", path: project.to_owned(), source };
     let real = found.map_err(failed)?;

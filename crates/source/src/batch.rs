@@ -80,7 +80,7 @@ struct Staged {
 
 /// Result of writing a batch.
 #[derive(Debug, Default)]
-pub(super) struct Written {
+pub(super) struct BatchResult {
     pub files: Vec<IndexedFile>,
     /// Files left out because they are forgotten.
     pub forgotten: Vec<WalkProblem>,
@@ -154,9 +154,9 @@ impl Batch {
     ///
     /// # Errors
     /// Errors of the store; nothing was written then.
-    pub(super) fn commit(&mut self, store: &Store) -> Result<Written> {
+    pub(super) fn commit(&mut self, store: &Store) -> Result<BatchResult> {
         let Self { mut files, overtaken, .. } = std::mem::take(self);
-        let mut written = Written { overtaken, ..Written::default() };
+        let mut written = BatchResult { overtaken, ..BatchResult::default() };
         let receipt = loop {
             if files.is_empty() {
                 return Ok(written);

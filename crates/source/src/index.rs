@@ -118,7 +118,7 @@ pub fn index_files(
 }
 
 /// What the store knows about the files under the paths.
-struct Known {
+struct StoredFile {
     path: PathBuf,
     is_deleted: bool,
 }
@@ -127,7 +127,7 @@ struct Work<'a> {
     store: &'a Store,
     options: &'a IndexOptions,
     /// Known files that the walk has not met.
-    known: HashMap<ObjectId, Known>,
+    known: HashMap<ObjectId, StoredFile>,
     /// Files that the walk has met; needed because given paths may overlap.
     seen: HashSet<PathBuf>,
     batch: Batch,
@@ -265,7 +265,7 @@ fn known_files(
     store: &Store,
     roots: &[PathBuf],
     files: &Namespace,
-) -> Result<HashMap<ObjectId, Known>> {
+) -> Result<HashMap<ObjectId, StoredFile>> {
     let mut known = HashMap::new();
     let mut after: Option<ObjectId> = None;
     loop {
@@ -276,7 +276,7 @@ fn known_files(
             if let Some(path) = path_under(&version, roots, files) {
                 let is_deleted =
                     version.fields.get("no_content").and_then(Value::as_str) == Some("deleted");
-                let found = Known { path, is_deleted };
+                let found = StoredFile { path, is_deleted };
                 known.insert(version.envelope.id, found);
             }
         }

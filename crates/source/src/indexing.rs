@@ -188,7 +188,7 @@ pub fn index_source(
 
 /// What a tool reported about a file that this process cannot read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told<'a> {
+pub enum ToldText<'a> {
     /// The whole text.
     Whole(&'a str),
     /// Some lines: the number of the first, and their text.
@@ -206,11 +206,11 @@ pub enum Told<'a> {
 /// As [`index`].
 pub fn index_told(
     location: &Location,
-    told: Told<'_>,
+    told: ToldText<'_>,
     latest: Option<LatestFile>,
 ) -> Result<Indexed> {
     let path = location.path.to_string_lossy();
-    let whole = if let Told::Whole(text) = told { Some(text) } else { None };
+    let whole = if let ToldText::Whole(text) = told { Some(text) } else { None };
     let mut payload = Payload {
         content: whole.map(str::to_owned),
         source_hash: whole.map(Hash::of),
@@ -218,9 +218,9 @@ pub fn index_told(
         ..Payload::default()
     };
     match told {
-        Told::Whole(_) => {}
-        Told::Changed => drop(payload.fields.insert("no_content".into(), json!("not_read"))),
-        Told::Part(first, text) => {
+        ToldText::Whole(_) => {}
+        ToldText::Changed => drop(payload.fields.insert("no_content".into(), json!("not_read"))),
+        ToldText::Part(first, text) => {
             let last = first + text.split('\n').count() as u64 - 1;
             payload.fields.insert("no_content".into(), json!("partial"));
             payload.fields.insert("partial".into(), json!(true));
@@ -355,26 +355,26 @@ mod tests {
 
     #[test]
     fn tool_text_of_an_unreachable_file_counts_only_if_whole() {
-        let told = |told: Told<'_>, latest: Option<&Indexed>| {
+        let told = |told: ToldText<'_>, latest: Option<&Indexed>| {
             let latest =
                 latest.map(|latest| LatestFile::staged(&latest.payload, latest.version.clone()));
             index_told(&location(), told, latest).unwrap()
         };
-        let part = told(Told::Part(40, "a\nb"), None);
+        let part = told(ToldText::Part(40, "a\nb"), None);
         assert_eq!((&part.payload.content, &part.payload.source_hash), (&None, &None));
         assert_eq!(part.payload.additional["shown_lines"], "a\nb");
         insta::assert_snapshot!(
             serde_json::to_string(&part.payload.fields).unwrap(),
             @r#"{"file_type":"rs","char_count":0,"no_content":"partial","partial":true,"shown_lines":"40-41"}"#
         );
-        assert_eq!(told(Told::Part(40, "a\nb"), Some(&part)).outcome, IndexOutcome::Unchanged);
-        assert_eq!(told(Told::Part(40, "a\nc"), Some(&part)).outcome, IndexOutcome::Updated);
-        let whole = told(Told::Whole("one"), Some(&part));
+        assert_eq!(told(ToldText::Part(40, "a\nb"), Some(&part)).outcome, IndexOutcome::Unchanged);
+        assert_eq!(told(ToldText::Part(40, "a\nc"), Some(&part)).outcome, IndexOutcome::Updated);
+        let whole = told(ToldText::Whole("one"), Some(&part));
         assert_eq!(whole.payload.content.as_deref(), Some("one"));
         assert!(!whole.payload.fields.contains_key("partial"));
         // The same bytes, read from disk, are the same version.
         assert_eq!(indexed(text("one"), Some(&whole)).unwrap().outcome, IndexOutcome::Unchanged);
-        assert_eq!(told(Told::Changed, Some(&whole)).payload.content, None);
+        assert_eq!(told(ToldText::Changed, Some(&whole)).payload.content, None);
     }
 
     #[test]

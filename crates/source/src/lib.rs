@@ -42,7 +42,7 @@ pub use filesystem::{OwnFilesystem, data_folder, own_filesystem};
 pub use ignored::is_ignored;
 pub use index::{IndexOptions, IndexReport, index_files, index_paths};
 pub use indexing::{
-    IndexOutcome, Indexed, LatestFile, Told, index, index_source, index_told, look,
+    IndexOutcome, Indexed, LatestFile, ToldText, index, index_source, index_told, look,
 };
 pub use location::Location;
 pub use names::PathPlace;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Location;
-use super::batch::{Batch, IndexedFile, Look, Written};
+use super::batch::{Batch, BatchResult, IndexedFile, Look};
 use super::exclude::excludes;
 use super::file::FileState;
 use super::indexing::{self, IndexOutcome};
@@ -304,7 +304,7 @@ impl Writer {
         }
     }
 
-    fn tell(&mut self, written: Written, work: &mut Work) {
+    fn tell(&mut self, written: BatchResult, work: &mut Work) {
         // What moved is told of as that, and not as gone.
         let old_places = written.files.iter().filter_map(|file| self.moves.get(&file.path));
         let gone: HashSet<PathBuf> = old_places.cloned().collect();

@@ -4,6 +4,7 @@
 //! writes anything, and never changes existing data: it adds versions, or reports those that it
 //! left out.
 
+mod archive_lines;
 mod calls;
 mod checked;
 mod export;
@@ -11,7 +12,6 @@ mod format;
 mod import;
 mod incoming;
 mod known;
-mod lines;
 mod merge;
 mod nicknames;
 mod of_store;
@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use base::error::{Error, Result};
 use base::object::{ObjectId, ObjectType, Timestamp};
 
-pub use lines::{MAX_WINDOW_LOG, max_expanded};
+pub use archive_lines::{MAX_WINDOW_LOG, max_expanded};
 pub use of_store::Taking;
 pub use parting::{copied_from, provided_id};
 pub use scope::session_versions;

@@ -23,7 +23,7 @@
 //!   that stay.
 
 mod find;
-mod lines;
+mod forgotten_lines;
 mod plan;
 mod scan;
 mod targets;

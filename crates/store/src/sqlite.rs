@@ -45,7 +45,7 @@ use self::failure::Step;
 use self::keeper::Keeper;
 pub use self::locks::install as install_locks;
 use self::mark::Mark;
-use self::place::Place;
+use self::place::StoreFile;
 pub use self::search::HoldingRow;
 use super::Lost;
 use base::error::{Error, Result};
@@ -73,7 +73,7 @@ pub struct SqliteBackend {
     /// `:memory:` for a store in memory.
     pub path: PathBuf,
     /// The file as it was opened, if it can be told from another file at its path.
-    place: Option<Arc<Place>>,
+    place: Option<Arc<StoreFile>>,
     store_id: String,
     /// How the file survives a crash. With [`JournalMode::Rollback`] on disk the user should be
     /// warned.

@@ -39,7 +39,7 @@ use self::documents::{FORMAT, STORE};
 pub(crate) use self::examine::PATIENCE;
 pub use self::examine::{XtdbServer, examine as examine_xtdb};
 use self::histories::Histories;
-use self::known::Known;
+use self::known::LogKnowledge;
 pub(crate) use self::logged::Logged;
 pub(crate) use self::machines::Introduced;
 pub use self::machines::Machine;
@@ -57,7 +57,7 @@ pub struct XtdbBackend {
     store_id: String,
     /// The transaction that made the database ours; all our others are later.
     first: Tx,
-    known: Mutex<Known>,
+    known: Mutex<LogKnowledge>,
     writer_id: String,
     /// The writer's document as this process left it; `None` if it must be read.
     writer: Mutex<Option<Document>>,
@@ -109,7 +109,7 @@ impl XtdbBackend {
             client,
             store_id,
             first,
-            known: Mutex::new(Known::from(first)),
+            known: Mutex::new(LogKnowledge::from(first)),
             writer_id,
             writer: Mutex::new(None),
             missed: Mutex::default(),

@@ -7,7 +7,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use super::document::Block;
-use super::lines::Lines;
+use super::line_numbers::LineNumbers;
 
 /// Images may nest in each other's text without limit; keeping every text would take space
 /// quadratic in the source.
@@ -66,7 +66,7 @@ struct Container {
     last: Option<Range<usize>>,
 }
 
-struct Walk<'a> {
+struct BlockWalk<'a> {
     text: &'a str,
     layout: Layout,
     open: Vec<Container>,
@@ -83,8 +83,13 @@ pub(super) fn read(text: &str) -> Layout {
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_MATH;
     let root = Container { kind: Kind::Root, range: 0..text.len(), last: None };
-    let mut walk =
-        Walk { text, layout: Layout::default(), open: vec![root], links: Vec::new(), run: None };
+    let mut walk = BlockWalk {
+        text,
+        layout: Layout::default(),
+        open: vec![root],
+        links: Vec::new(),
+        run: None,
+    };
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
         walk.take(event, range);
     }
@@ -98,7 +103,7 @@ pub(super) fn read(text: &str) -> Layout {
 
 /// The blocks with an ID, in order. The content begins at byte `body` of the text indexed by
 /// `lines`.
-pub(super) fn named(text: &str, body: usize, layout: &Layout, lines: &Lines) -> Vec<Block> {
+pub(super) fn named(text: &str, body: usize, layout: &Layout, lines: &LineNumbers) -> Vec<Block> {
     let block = |(id, block): &(Range<usize>, Range<usize>)| {
         let block = trimmed(text, block);
         let range = block.start + body..block.end + body;
@@ -112,7 +117,7 @@ pub(super) fn named(text: &str, body: usize, layout: &Layout, lines: &Lines) -> 
     layout.ids.iter().map(block).collect()
 }
 
-impl Walk<'_> {
+impl BlockWalk<'_> {
     fn take(&mut self, event: Event, range: Range<usize>) {
         match event {
             Event::Start(tag) => self.start(tag, range),

@@ -9,7 +9,7 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use super::document::{Alias, FrontMatter, Link, MarkdownField, MarkdownProblem, Tag, TextPlace};
-use super::lines::Lines;
+use super::line_numbers::LineNumbers;
 use super::links;
 use super::yaml::{self, Failure, Scalar};
 
@@ -25,7 +25,7 @@ pub(super) struct Front {
 }
 
 /// Parses the front matter of `text`.
-pub(super) fn read(text: &str, lines: &Lines) -> Front {
+pub(super) fn read(text: &str, lines: &LineNumbers) -> Front {
     let Some((yaml_range, body)) = find(text) else {
         // A byte order mark hides no heading behind it.
         let body = text.len() - text.trim_start_matches('\u{feff}').len();
@@ -101,7 +101,7 @@ fn is_field(field: &str, name: &str) -> bool {
 struct Relations<'a> {
     text: &'a str,
     start: usize,
-    lines: &'a Lines,
+    lines: &'a LineNumbers,
 }
 
 impl Relations<'_> {
@@ -130,7 +130,7 @@ impl Relations<'_> {
         let places = links::scan(self.text, &written, &[]);
         let values = links::scan(&scalar.text, &(0..scalar.text.len()), &[]);
         let same = places.len() == values.len();
-        let link = |(number, found): (usize, &links::Found)| {
+        let link = |(number, found): (usize, &links::WikilinkRanges)| {
             let inner = match values.get(number) {
                 Some(value) if same => &scalar.text[value.inner.clone()],
                 _ => &self.text[found.inner.clone()],

@@ -7,12 +7,12 @@ use percent_encoding::percent_decode_str;
 
 use super::blocks::RawLink;
 use super::document::{Link, LinkKind, MarkdownField, TextPlace};
-use super::lines::Lines;
+use super::line_numbers::LineNumbers;
 use super::sections::Sections;
 
 /// A wikilink, as byte ranges of the scanned text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct WikilinkRanges {
     /// Brackets and `!` included.
     pub(super) range: Range<usize>,
     /// The text between the brackets.
@@ -27,7 +27,7 @@ pub(super) struct Source<'a> {
     /// Where the content begins.
     pub(super) body: usize,
     pub(super) sections: &'a Sections,
-    pub(super) lines: &'a Lines,
+    pub(super) lines: &'a LineNumbers,
 }
 
 impl Source<'_> {
@@ -49,7 +49,11 @@ impl Source<'_> {
 
 /// Finds the wikilinks in `range` of `text`, outside `opaque` (sorted), in one pass. A link is on
 /// one line, and the last `[[` before a `]]` opens it.
-pub(super) fn scan(text: &str, range: &Range<usize>, opaque: &[Range<usize>]) -> Vec<Found> {
+pub(super) fn scan(
+    text: &str,
+    range: &Range<usize>,
+    opaque: &[Range<usize>],
+) -> Vec<WikilinkRanges> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut next = opaque.partition_point(|hidden| hidden.end <= range.start);
@@ -80,7 +84,7 @@ pub(super) fn scan(text: &str, range: &Range<usize>, opaque: &[Range<usize>]) ->
                 if let Some(inner) = open.take() {
                     let embed = is_embed(bytes, range.start, inner - 2);
                     let start = inner - 2 - usize::from(embed);
-                    found.push(Found { range: start..at + 2, inner: inner..at, embed });
+                    found.push(WikilinkRanges { range: start..at + 2, inner: inner..at, embed });
                 }
                 at += 1;
             }
@@ -145,7 +149,11 @@ fn subpath_parts(subpath: &str) -> (Vec<String>, Option<String>) {
 }
 
 /// The links of the content in order: wikilinks, and ordinary links that do not begin inside one.
-pub(super) fn collect(source: &Source, wikilinks: &[Found], ordinary: &[RawLink]) -> Vec<Link> {
+pub(super) fn collect(
+    source: &Source,
+    wikilinks: &[WikilinkRanges],
+    ordinary: &[RawLink],
+) -> Vec<Link> {
     let mut links: Vec<Link> = wikilinks
         .iter()
         .filter_map(|found| {

@@ -2,7 +2,7 @@
 
 use super::blocks::RawHeading;
 use super::document::{Heading, join};
-use super::lines::Lines;
+use super::line_numbers::LineNumbers;
 
 /// The headings of a text, with the path of their sections.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(super) struct Sections {
 impl Sections {
     /// `content` begins at byte `body` of the text that `lines` are of; the headings' ranges count
     /// from there.
-    pub(super) fn new(content: &str, body: usize, raw: &[RawHeading], lines: &Lines) -> Self {
+    pub(super) fn new(content: &str, body: usize, raw: &[RawHeading], lines: &LineNumbers) -> Self {
         let mut sections = Self { headings: Vec::new(), paths: Vec::new() };
         let mut open: Vec<usize> = Vec::new();
         for heading in raw {

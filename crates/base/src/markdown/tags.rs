@@ -7,14 +7,14 @@ use std::ops::Range;
 
 use super::blocks::Layout;
 use super::document::Tag;
-use super::links::{Found, Source};
+use super::links::{Source, WikilinkRanges};
 
 /// The tags of the content in order, without any in opaque parts, links or bare URLs.
 pub(super) fn collect(
     source: &Source,
     scratch: &str,
     layout: &Layout,
-    wikilinks: &[Found],
+    wikilinks: &[WikilinkRanges],
 ) -> Vec<Tag> {
     let mut hidden: Vec<&Range<usize>> = layout.opaque.iter().collect();
     hidden.extend(layout.links.iter().map(|link| &link.range));

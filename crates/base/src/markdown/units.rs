@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::lines::Lines;
+use super::line_numbers::LineNumbers;
 use super::{front_matter, opaque};
 
 /// What a unit is.
@@ -42,10 +42,10 @@ pub struct TextUnit {
 /// The units of a text in order, without front matter and headings. Linear in the text; never
 /// fails.
 pub fn units(text: &str) -> Vec<TextUnit> {
-    let lines = Lines::new(text);
+    let lines = LineNumbers::new(text);
     let body = front_matter::read(text, &lines).body;
     let scratch = opaque::scratch(&text[body..]);
-    let mut walk = Walk { depth: 0, lists: 0, lead_in: None, found: Vec::new() };
+    let mut walk = UnitWalk { depth: 0, lists: 0, lead_in: None, found: Vec::new() };
     let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES | Options::ENABLE_TASKLISTS;
     for (event, range) in Parser::new_ext(&scratch, options).into_offset_iter() {
         walk.take(&event, range, &scratch);
@@ -83,7 +83,7 @@ pub fn announces(block: &str) -> bool {
     block.trim_end().trim_end_matches(['*', '_']).ends_with([':', '：'])
 }
 
-struct Walk {
+struct UnitWalk {
     /// Number of open containers, including lists and their items.
     depth: usize,
     /// Whether the outermost container is a list: its items are the units.
@@ -93,7 +93,7 @@ struct Walk {
     found: Vec<(UnitKind, Range<usize>, Option<Range<usize>>)>,
 }
 
-impl Walk {
+impl UnitWalk {
     fn take(&mut self, event: &Event<'_>, range: Range<usize>, text: &str) {
         match event {
             Event::Start(tag) => {

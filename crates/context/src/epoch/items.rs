@@ -76,7 +76,7 @@ impl Leaving {
 }
 
 /// The window before a call.
-pub(super) struct Standing<'a> {
+pub(super) struct WindowBefore<'a> {
     session: &'a Session,
     shown: &'a [u64],
     /// As `shown`, without notes.
@@ -96,7 +96,7 @@ pub(super) struct Standing<'a> {
     reckoning: Reckoning,
 }
 
-impl<'a> Standing<'a> {
+impl<'a> WindowBefore<'a> {
     /// `shown`: tokens of each message of the window as it would be sent now, in order.
     pub(super) fn new(session: &'a Session, shown: &'a [u64], terms: &'a EpochTerms<'a>) -> Self {
         let held = held_places(session, terms);

@@ -27,10 +27,10 @@ const STACK_BYTES: usize = 8 << 20;
 type Run = Box<dyn FnOnce(&Thread) + Send>;
 
 /// What a job found. One type for all jobs: channels and threads are compiled once.
-pub(super) type Found = Box<dyn Any + Send>;
+pub(super) type JobResult = Box<dyn Any + Send>;
 
 /// What a job found, or its panic.
-pub(super) type Answer = Done<Found>;
+pub(super) type Answer = Done<JobResult>;
 
 /// A pool thread. It never ends: the pool holds as many as were ever needed at once.
 struct Thread {
@@ -126,7 +126,7 @@ fn start_boxed(
     kind: Kind,
     limit: Duration,
     answer: Sender<Answer>,
-    work: Box<dyn FnOnce() -> Found + Send>,
+    work: Box<dyn FnOnce() -> JobResult + Send>,
 ) -> Option<Arc<Job>> {
     let job = Arc::new(Job {
         kind,

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use super::places::{self, Place};
-use super::pool::{Answer, Found, Job, Kind, is_any_busy, next, note, start, taken, waits_for};
+use super::pool::{Answer, Job, JobResult, Kind, is_any_busy, next, note, start, taken, waits_for};
+use super::silent_paths::{self, SilentPath};
 use crate::Mounts;
 
 /// Most threads on which one call looks at many files.
@@ -90,7 +90,7 @@ fn look_at_rest<I, T: Send + 'static>(
     loop {
         let at = next.fetch_add(1, Ordering::Relaxed);
         let Some(item) = items.get(at) else { return };
-        let found = catch_unwind(AssertUnwindSafe(|| Box::new(look(item)) as Found));
+        let found = catch_unwind(AssertUnwindSafe(|| Box::new(look(item)) as JobResult));
         if answer.send((at, found)).is_err() {
             return;
         }
@@ -119,7 +119,7 @@ fn give_up(job: &Arc<Job>, limit: Duration) {
     let is_mount = mount.is_some();
     let found = mount.unwrap_or(found);
     let link = link.filter(|link| !link.starts_with(&found));
-    places::add(Place::new(found, link, is_mount, looks));
+    silent_paths::add(SilentPath::new(found, link, is_mount, looks));
 }
 
 /// Follows the links of a path, recording each step before it is taken.

@@ -22,7 +22,7 @@ const TITLE_CHARS: usize = 80;
 const TITLE_FILES: usize = 4;
 
 /// An output in a message.
-struct Found {
+struct MessageOutput {
     tool: &'static str,
     args: Value,
     title: String,
@@ -44,7 +44,7 @@ impl LiveSession {
         is_kept: bool,
     ) -> Result<()> {
         let Some(found) = self.output_in(message) else { return Ok(()) };
-        let Found { tool, args, title, within, .. } = &found;
+        let MessageOutput { tool, args, title, within, .. } = &found;
         let alone = found.alone(message);
         let call = HostToolCall { id: String::new(), tool: (*tool).to_owned(), args: args.clone() };
         let title = Some(title.clone());
@@ -61,7 +61,7 @@ impl LiveSession {
         self.treat_at_first_sight(at, &fact, args, "", &alone)
     }
 
-    fn output_in(&self, message: &HostMessage) -> Option<Found> {
+    fn output_in(&self, message: &HostMessage) -> Option<MessageOutput> {
         if message.withheld.is_some() {
             return None;
         }
@@ -75,7 +75,7 @@ impl LiveSession {
 
     /// The files that a message begins with: one alone is a read of it. Anybody may write that a text
     /// is of a file: only what is on disk like that counts as one.
-    fn pasted(&self, message: &HostMessage) -> Option<Found> {
+    fn pasted(&self, message: &HostMessage) -> Option<MessageOutput> {
         let text = message.texts.first()?;
         let on_disk = |path: &str| self.disk.text_to_compare(path).ok().flatten();
         let files = pasted_files(text, &on_disk);
@@ -102,7 +102,7 @@ impl LiveSession {
             _ => ("read_files", json!({ "paths": paths })),
         };
         let within = Within { text: 0, start: part.start, end: part.end };
-        Some(Found {
+        Some(MessageOutput {
             tool,
             args,
             title: shortened(&names.join(" "), TITLE_CHARS),
@@ -114,7 +114,7 @@ impl LiveSession {
     }
 }
 
-impl Found {
+impl MessageOutput {
     /// The output as the result of a call.
     fn alone(&self, message: &HostMessage) -> HostMessage {
         let Within { text, start, end } = self.within;
@@ -131,14 +131,14 @@ impl Found {
 }
 
 /// What a command printed that a person ran (`!npm test`).
-fn command(message: &HostMessage) -> Option<Found> {
+fn command(message: &HostMessage) -> Option<MessageOutput> {
     let within = whole(message, 0).filter(|within| within.end > 0)?;
     let fields: Value = serde_json::from_str(&message.raw).ok()?;
     let line = fields.get("command")?.as_str()?;
     let exit = fields.get("exitCode").and_then(Value::as_i64);
     let is_cancelled = fields.get("cancelled") == Some(&Value::Bool(true));
     let whole_at = fields.get("fullOutputPath").filter(|path| path.is_string());
-    Some(Found {
+    Some(MessageOutput {
         tool: "bash",
         args: json!({ "command": line }),
         title: shortened(
@@ -154,7 +154,7 @@ fn command(message: &HostMessage) -> Option<Found> {
 
 /// What another extension reports, to the person as well: the longest text of its message. What it
 /// shows the model alone may tell it what to do, and so may a skill: these stay.
-fn report(message: &HostMessage) -> Option<Found> {
+fn report(message: &HostMessage) -> Option<MessageOutput> {
     let fields: Value = serde_json::from_str(&message.raw).ok()?;
     let kind = fields.get("customType").and_then(Value::as_str).filter(|kind| !kind.is_empty())?;
     let is_shown = fields.get("display") == Some(&Value::Bool(true));
@@ -166,7 +166,7 @@ fn report(message: &HostMessage) -> Option<Found> {
     if message.counter.count(text) <= LEAST_REPORT_TOKENS {
         return None;
     }
-    Some(Found {
+    Some(MessageOutput {
         tool: "message",
         args: json!({ "customType": kind }),
         title: shortened(kind, TITLE_CHARS),

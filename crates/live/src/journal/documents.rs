@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::ahead::ReadAhead;
 use super::events::read_events;
-use super::family::{Written, stem, written};
+use super::family::{LastWritten, stem, written};
 use super::looks::Looks;
 use super::pool_lines::PoolLines;
 use super::texts::TextCache;
@@ -363,7 +363,7 @@ pub(crate) fn session_key(store: &Store, options: &OpenSession) -> Result<String
 /// The newest-written session among the one with a key and those that split off from it.
 fn newest_of(store: &Store, options: &OpenSession, key: &str) -> Result<String> {
     let origin = ObjectId::session(key);
-    let mut newest: Option<(Written, ObjectId)> = None;
+    let mut newest: Option<(LastWritten, ObjectId)> = None;
     let parted = store.find_prefix(&format!("{origin}+"), usize::MAX)?;
     for id in std::iter::once(origin.clone()).chain(parted) {
         let Some(version) = store.get(&id, AsOf::Latest)? else { continue };

@@ -8,7 +8,7 @@ use store::{Store, Version, copied_from};
 
 /// When a session was last worked on; the greatest is that of the session written last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Written {
+pub(crate) struct LastWritten {
     /// The time; for an imported session, the time in its original store.
     pub(crate) time: Timestamp,
     /// The transaction in this store.
@@ -21,7 +21,7 @@ pub(crate) struct Written {
 /// for long beside another.
 ///
 /// `document`: the latest version of its document.
-pub(crate) fn written(store: &Store, document: &Version) -> Result<Written> {
+pub(crate) fn written(store: &Store, document: &Version) -> Result<LastWritten> {
     let mut found = document.clone();
     while found.fields.get("state").is_some_and(|state| state == Activity::Paused.as_str()) {
         let before = AsOf::Tx(TxId(found.tx_id.0 - 1));
@@ -31,12 +31,12 @@ pub(crate) fn written(store: &Store, document: &Version) -> Result<Written> {
     // A session exported from here may come back as a copy.
     let is_copy = copied_from(&found.envelope.id).is_some();
     let is_here = found.origin.store_id == store.id() && !is_copy;
-    Ok(Written { is_here, time: found.origin.time, tx_id: found.tx_id })
+    Ok(LastWritten { is_here, time: found.origin.time, tx_id: found.tx_id })
 }
 
 /// The most that [`written`] may give for a session whose document was last written then.
-pub(crate) fn written_at_most(session: &ObjectId, tx_id: TxId, time: Timestamp) -> Written {
-    Written { is_here: copied_from(session).is_none(), time, tx_id }
+pub(crate) fn written_at_most(session: &ObjectId, tx_id: TxId, time: Timestamp) -> LastWritten {
+    LastWritten { is_here: copied_from(session).is_none(), time, tx_id }
 }
 
 /// The ID of the session from which one split off, or of which it is a copy; its own if neither.

@@ -62,7 +62,7 @@ fn window_slots(state: &Session) -> Vec<Recorded> {
 pub(super) struct Finder<'a> {
     store: &'a Store,
     session: &'a ObjectId,
-    walks: HashMap<ObjectId, Walk>,
+    walks: HashMap<ObjectId, CallSearch>,
 }
 
 impl<'a> Finder<'a> {
@@ -83,7 +83,7 @@ impl<'a> Finder<'a> {
                 Entry::Vacant(place) => {
                     let at = format_args!("with call {number}");
                     let recording = Recording::of(self.store, place.key(), &at)?;
-                    place.insert(Walk::new(recording))
+                    place.insert(CallSearch::new(recording))
                 }
             };
             match inherited_from(&walk.recording.events, number) {
@@ -111,7 +111,7 @@ fn inherited_from(events: &[Event], number: u64) -> Option<&ObjectId> {
 }
 
 /// A pass through the events of a session, up to the call found last.
-struct Walk {
+struct CallSearch {
     recording: Arc<Recording>,
     /// Number of events passed; none of them belongs to the call found last.
     passed: usize,
@@ -123,7 +123,7 @@ struct Walk {
     applied: usize,
 }
 
-impl Walk {
+impl CallSearch {
     fn new(recording: Arc<Recording>) -> Self {
         let (slots, state) = (Vec::new(), Session::default());
         Self { recording, passed: 0, calls: 0, slots, state, applied: 0 }

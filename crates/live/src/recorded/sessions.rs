@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::title;
-use crate::journal::{Written, is_forgotten, read_events, stem, written, written_at_most};
+use crate::journal::{LastWritten, is_forgotten, read_events, stem, written, written_at_most};
 use base::error::{Error, Result};
 use base::object::{AsOf, Handle, ObjectId, ObjectType, Timestamp, TxId, session_name};
 use session::{IndexEntry, Opened, Session, Subject};
@@ -204,14 +204,14 @@ fn one_of_each_family<'v>(store: &Store, found: Vec<&'v Version>) -> Result<Vec<
 /// that may come next.
 struct Newest<'a, R> {
     store: &'a Store,
-    rank: fn(Written) -> R,
+    rank: fn(LastWritten) -> R,
     /// By the most that their rank may be, the greatest last.
     unread: Vec<(R, TxId, ObjectId)>,
-    read: BTreeMap<(R, TxId, Reverse<ObjectId>), (Written, Version)>,
+    read: BTreeMap<(R, TxId, Reverse<ObjectId>), (LastWritten, Version)>,
 }
 
 impl<'a, R: Ord> Newest<'a, R> {
-    fn of(store: &'a Store, rank: fn(Written) -> R) -> Result<Self> {
+    fn of(store: &'a Store, rank: fn(LastWritten) -> R) -> Result<Self> {
         let most = |(id, tx_id, time)| (rank(written_at_most(&id, tx_id, time)), tx_id, id);
         let written = store.last_written(ObjectType::Session)?.into_iter();
         let mut unread: Vec<_> = written.map(most).collect();
@@ -219,7 +219,7 @@ impl<'a, R: Ord> Newest<'a, R> {
         Ok(Self { store, rank, unread, read: BTreeMap::new() })
     }
 
-    fn pop(&mut self) -> Result<Option<(Written, Version)>> {
+    fn pop(&mut self) -> Result<Option<(LastWritten, Version)>> {
         loop {
             let best = self.read.last_key_value().map(|((rank, tx_id, _), _)| (rank, *tx_id));
             let next = self.unread.last().map(|(rank, tx_id, _)| (rank, *tx_id));

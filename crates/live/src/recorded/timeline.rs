@@ -58,7 +58,7 @@ pub struct CallPoint {
 pub fn timeline(store: &Store, session: &ObjectId) -> Result<Timeline> {
     let recording = Recording::of(store, session, &"as a session")?;
     let counting = Counting::new(store, &CountedTexts::default());
-    let mut walk = Walk::default();
+    let mut walk = TimelinePass::default();
     for event in &recording.events {
         let faults = walk.state.faults();
         let marks = marks_of(event, walk.state.calls(), walk.model(), &faults);
@@ -84,7 +84,7 @@ pub fn timeline(store: &Store, session: &ObjectId) -> Result<Timeline> {
 
 /// The state of the pass so far.
 #[derive(Default)]
-struct Walk {
+struct TimelinePass {
     state: Session,
     /// The newest request.
     slots: Vec<Counted>,
@@ -98,7 +98,7 @@ struct Walk {
     marks: Vec<Mark>,
 }
 
-impl Walk {
+impl TimelinePass {
     /// The model of the newest call that has a record.
     fn model(&self) -> Option<&str> {
         let record = self.calls.iter().rev().find_map(|call| call.record.as_ref());

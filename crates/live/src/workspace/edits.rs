@@ -19,7 +19,7 @@ use session::{Cause, Event, LineMap};
 use source::Location;
 
 /// What the model knows of a file that it edits.
-struct Known {
+struct KnownText {
     /// The version that it was last told about, or saw as a whole since, and its text.
     told: (Hash, Arc<str>),
     /// That text with the edits that the model made since.
@@ -48,7 +48,7 @@ impl LiveSession {
     }
 
     /// `None` if no note would tell of a change: `pools` shows files as they are.
-    fn known_before(&self, file: &ObjectId) -> Option<Known> {
+    fn known_before(&self, file: &ObjectId) -> Option<KnownText> {
         if self.options.settings.layout == Layout::Pools || !self.stands(file) {
             return None;
         }
@@ -57,11 +57,11 @@ impl LiveSession {
         let version = seen.or_else(|| state.files().announced(file))?.clone();
         let told = self.journal.text(file, &version).ok()?;
         let text = with_edits(&self.journal, file, (&version, Arc::clone(&told)));
-        Some(Known { told: (version, told), text })
+        Some(KnownText { told: (version, told), text })
     }
 }
 
-impl Known {
+impl KnownText {
     /// Records what the edit that made a version does not explain.
     fn compare(self, journal: &mut Journal, (file, made): (&ObjectId, &Hash), call: Call<'_>) {
         let Ok(now) = journal.text(file, made) else { return };

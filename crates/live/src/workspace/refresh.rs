@@ -7,7 +7,7 @@ use std::slice;
 
 use super::finding::Finding;
 use super::notes::{Announced, Detail, FileChange, NoteBudget, describe_change};
-use super::telling::{Found, tell};
+use super::telling::{OtherChanges, tell};
 use crate::LiveSession;
 use crate::journal::{Journal, if_found};
 use base::error::Result;
@@ -44,7 +44,7 @@ impl LiveSession {
             changes.extend(found.into_iter().map(|(_, change)| change));
         } else if let Some(at) = note_at {
             let again = self.find_at_old_places()?;
-            let found = Found { reach: found, again };
+            let found = OtherChanges { reach: found, again };
             changes = tell(&mut self.journal, &self.options, at, found)?;
             for (text, shows) in asked_texts(&self.journal)? {
                 let (about, tokens, shows) = (Vec::new(), 0, Some(shows));

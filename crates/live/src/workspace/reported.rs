@@ -10,7 +10,7 @@ use base::object::{Hash, ObjectId, locate_slice};
 use context::host::{HostMessage, HostToolCall};
 use context::log_layout::Texts;
 use session::{Cause, Subject};
-use source::{Location, Told};
+use source::{Location, ToldText};
 
 impl LiveSession {
     /// Records a call that changed a file out of reach. A call that read one is recorded with its
@@ -23,8 +23,8 @@ impl LiveSession {
         call: Call<'_>,
     ) -> Result<Option<(ObjectId, Hash)>> {
         let report = match (cause, call.content()) {
-            (Cause::Written, Some(text)) => Told::Whole(text),
-            (cause, _) if cause.by_model() => Told::Changed,
+            (Cause::Written, Some(text)) => ToldText::Whole(text),
+            (cause, _) if cause.by_model() => ToldText::Changed,
             _ => return Ok(None),
         };
         self.index_report(location, report, cause, id)
@@ -48,7 +48,7 @@ impl LiveSession {
         let (first, is_range) = (asked.first_line(), asked.has_range());
         let (shown, is_cut) = without_notice(text, &message.details);
         if !is_range && !is_cut {
-            let report = Told::Whole(text);
+            let report = ToldText::Whole(text);
             let indexed = self.index_report(location, report, Cause::Read, &call.id)?;
             return Ok(indexed.map(|(object, version)| (object, vec![version])));
         }
@@ -61,7 +61,7 @@ impl LiveSession {
                 return Ok(Some((object, vec![version])));
             }
         }
-        let report = Told::Part(first, shown);
+        let report = ToldText::Part(first, shown);
         let indexed = self.index_report(location, report, Cause::Read, &call.id)?;
         Ok(indexed.map(|(object, _)| (object, Vec::new())))
     }
@@ -69,7 +69,7 @@ impl LiveSession {
     fn index_report(
         &mut self,
         location: &Location,
-        report: Told<'_>,
+        report: ToldText<'_>,
         cause: Cause,
         call: &str,
     ) -> Result<Option<(ObjectId, Hash)>> {
@@ -77,8 +77,8 @@ impl LiveSession {
         let max_bytes = self.options.settings.max_text_bytes;
         let report = match report {
             // No text of an excluded file is stored.
-            _ if self.disk.is_excluded_at(location) => Told::Changed,
-            Told::Whole(text) if text.len() as u64 > max_bytes => Told::Changed,
+            _ if self.disk.is_excluded_at(location) => ToldText::Changed,
+            ToldText::Whole(text) if text.len() as u64 > max_bytes => ToldText::Changed,
             report => report,
         };
         if self.journal.was_refused(&object) || location.path.to_str().is_none() {

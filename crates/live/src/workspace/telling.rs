@@ -34,7 +34,7 @@ type Due = (ObjectId, Announced);
 
 /// What was found besides changes of files that stand.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct OtherChanges {
     /// What became of files that cannot be read.
     pub(super) reach: Vec<(ObjectId, FileChange)>,
     /// Files at the old places of moved ones, each with the one that moved.
@@ -62,7 +62,7 @@ pub(super) fn tell(
     journal: &mut Journal,
     options: &OpenSession,
     at: u64,
-    found: Found,
+    found: OtherChanges,
 ) -> Result<Vec<FileChange>> {
     let mut message = Message::at(journal, options, at);
     let mut changes = Vec::new();

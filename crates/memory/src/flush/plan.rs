@@ -2,7 +2,7 @@
 
 use super::FlushOutcome;
 use super::insert::insert;
-use super::standing::Standing;
+use super::standing::FileNow;
 use crate::checks::{CheckLimits, check_entry, position_of, refuse_secret};
 use crate::finding::{FindingCode, MemoryFinding};
 use crate::journal::{EntryStatus, Operation};
@@ -36,7 +36,7 @@ pub(super) struct Plan {
 pub(super) fn plan(
     scope: Scope,
     file: &str,
-    standing: &Standing,
+    standing: &FileNow,
     operations: &[&Operation],
     options: &FlushOptions,
 ) -> Plan {
@@ -110,7 +110,7 @@ impl Plan {
         }
     }
 
-    fn add_file(&mut self, standing: &Standing, operation: &Operation) {
+    fn add_file(&mut self, standing: &FileNow, operation: &Operation) {
         let text = operation.draft.text.trim_end();
         let code = match &standing.hash {
             _ if refuse_secret(text).is_err() => FindingCode::Secret,

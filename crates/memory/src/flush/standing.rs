@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::finding::{FindingCode, MemoryFinding};
 use crate::load::{MAX_BYTES, unfinished_merge};
-use crate::sidecar::{MAX_FILE_BYTES, Place};
+use crate::sidecar::{FileSlot, MAX_FILE_BYTES};
 use base::error::{Error, Result};
 use base::object::Hash;
 use files::private::{Held, HeldFolder};
@@ -27,7 +27,7 @@ const OLD: Duration = Duration::from_secs(3_600);
 
 /// A file's current state.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct FileNow {
     /// Its text; empty where there is no file.
     pub(super) text: String,
     /// SHA-256 of its bytes; `None` where there is no file.
@@ -38,14 +38,14 @@ pub(super) struct Standing {
 ///
 /// # Errors
 /// The finding that says why it may not.
-pub(super) fn read_standing(target: &Place) -> std::result::Result<Standing, MemoryFinding> {
-    let Place { folder, name } = target;
+pub(super) fn read_standing(target: &FileSlot) -> std::result::Result<FileNow, MemoryFinding> {
+    let FileSlot { folder, name } = target;
     settle(folder, name);
     let path = target.path();
     let wrong = |code, words: String| Err(MemoryFinding::new(code, words).at(&path, None));
     let (text, hash) = match target.state(MAX_BYTES) {
         FileState::Text { text, source_hash } => (text, source_hash),
-        FileState::Missing => return Ok(Standing { text: String::new(), hash: None }),
+        FileState::Missing => return Ok(FileNow { text: String::new(), hash: None }),
         FileState::Binary { .. } => {
             return wrong(FindingCode::NotText, "it is not UTF-8".to_owned());
         }
@@ -69,7 +69,7 @@ pub(super) fn read_standing(target: &Place) -> std::result::Result<Standing, Mem
     if let Some((line, words)) = unfinished_merge(&text) {
         return Err(MemoryFinding::new(FindingCode::ConflictMarkers, words).at(&path, Some(line)));
     }
-    Ok(Standing { text, hash: Some(hash) })
+    Ok(FileNow { text, hash: Some(hash) })
 }
 
 /// Waits until a file has not been saved for a moment.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::lines::Lines;
+use super::pinned_lines::BareLines;
 use super::{CitationPin, CitedChange, MAX_BYTES, Places, is_markdown, moved, text_of};
 use crate::claim::{Said, is_number};
 use crate::scope::Scope;
@@ -31,7 +31,7 @@ pub(super) type Verdicts = BTreeMap<CitationPin, Option<CitedChange>>;
 /// Finds out which pinned files changed.
 #[derive(Debug, Default)]
 pub(crate) struct Checker {
-    known: HashMap<PathBuf, Known>,
+    known: HashMap<PathBuf, CheckedFile>,
     /// The stamps of all files on which that rests.
     stamps: Arc<Vec<(PathBuf, Option<FileStamp>)>>,
     /// Whether some file may change again without another stamp.
@@ -40,7 +40,7 @@ pub(crate) struct Checker {
 
 /// What is known of a file.
 #[derive(Debug, Clone, Default)]
-struct Known {
+struct CheckedFile {
     /// Its stamp; `None` if there is no such file, or it may not be looked at.
     stamp: Option<FileStamp>,
     /// Where it went, with that file's stamp.
@@ -79,14 +79,14 @@ impl Checker {
         let paths: Vec<PathBuf> = asked.iter().map(|(path, ..)| path.clone()).collect();
         let of = places.clone();
         let found = looks::each(asked, &|_| (), move |(path, pinned, known)| {
-            let tells = |known: &Known| {
+            let tells = |known: &CheckedFile| {
                 !known.is_unsure
                     && pinned.pins.iter().all(|pin| known.verdicts.contains_key(pin))
                     && known.is_as_read(path)
             };
             known.clone().filter(tells).unwrap_or_else(|| read(path, pinned, &of))
         });
-        let unanswered = || Known { is_unsure: true, ..Known::default() };
+        let unanswered = || CheckedFile { is_unsure: true, ..CheckedFile::default() };
         let found = found.into_iter().map(|found| found.unwrap_or_else(unanswered));
         self.known = paths.into_iter().zip(found).collect();
         // The files of the project are listed with looks of their own.
@@ -113,7 +113,7 @@ impl Checker {
     }
 }
 
-impl Known {
+impl CheckedFile {
     fn follow(&mut self, moved: moved::Moved) {
         // Where it is now says more than that it was touched, too.
         let change = |now: Option<CitedChange>| match now {
@@ -132,21 +132,26 @@ impl Known {
     }
 }
 
-fn read(path: &Path, pinned: &Pinned, places: &Places) -> Known {
+fn read(path: &Path, pinned: &Pinned, places: &Places) -> CheckedFile {
     let verdicts = |now: &dyn Fn(&CitationPin) -> Option<CitedChange>| -> Verdicts {
         pinned.pins.iter().map(|pin| (pin.clone(), now(pin))).collect()
     };
     if pinned.is_bound && !places.is_allowed(Scope::Project, path) {
-        return Known {
+        return CheckedFile {
             stamp: source::stamp(path),
             verdicts: verdicts(&|_| None),
-            ..Known::default()
+            ..CheckedFile::default()
         };
     }
     let reading = read_file(path, MAX_BYTES);
     // It may change again unseen.
     let is_unsure = reading.stamp.is_none_or(|stamp| stamp.is_fresh);
-    let of = |verdicts| Known { stamp: reading.stamp, verdicts, is_unsure, ..Known::default() };
+    let of = |verdicts| CheckedFile {
+        stamp: reading.stamp,
+        verdicts,
+        is_unsure,
+        ..CheckedFile::default()
+    };
     match reading.state {
         FileState::Text { ref source_hash, .. } | FileState::Binary { ref source_hash, .. } => {
             let source_hash = source_hash.clone();
@@ -167,11 +172,11 @@ fn read(path: &Path, pinned: &Pinned, places: &Places) -> Known {
         // A folder in its place means that the file is gone.
         FileState::Missing | FileState::NotAFile => {
             let (missed, gone) = (Some(pinned.clone()), verdicts(&|_| Some(CitedChange::Gone)));
-            Known { missed, is_unsure: false, ..of(gone) }
+            CheckedFile { missed, is_unsure: false, ..of(gone) }
         }
         // Unknown, until the file is another one.
         FileState::Unreadable { .. } | FileState::Excluded { .. } | FileState::NotRead => {
-            Known { stamp: source::stamp(path), is_unsure: false, ..of(verdicts(&|_| None)) }
+            CheckedFile { stamp: source::stamp(path), is_unsure: false, ..of(verdicts(&|_| None)) }
         }
     }
 }
@@ -179,14 +184,15 @@ fn read(path: &Path, pinned: &Pinned, places: &Places) -> Known {
 /// The text of a pinned file now. Its lines are parted only where it says something else.
 pub(super) struct Now<'t> {
     hash: Hash,
-    lines: LazyCell<Lines<'t>, Box<dyn FnOnce() -> Lines<'t> + 't>>,
+    lines: LazyCell<BareLines<'t>, Box<dyn FnOnce() -> BareLines<'t> + 't>>,
 }
 
 impl<'t> Now<'t> {
     /// `text`: with LF line endings.
     pub(super) fn of(text: &'t str, path: &Path) -> Self {
         let is_markdown = is_markdown(&path.to_string_lossy());
-        let lines: Box<dyn FnOnce() -> Lines<'t>> = Box::new(move || Lines::of(text, is_markdown));
+        let lines: Box<dyn FnOnce() -> BareLines<'t>> =
+            Box::new(move || BareLines::of(text, is_markdown));
         Self { hash: Hash::of(text), lines: LazyCell::new(lines) }
     }
 
@@ -208,7 +214,7 @@ impl<'t> Now<'t> {
 }
 
 /// What became of a place that does not stand any more.
-fn change(pin: &CitationPin, now: &Lines<'_>) -> CitedChange {
+fn change(pin: &CitationPin, now: &BareLines<'_>) -> CitedChange {
     let stand = |said: &Said<'_>| pin.names.iter().all(|name| said.says(name));
     let is_touched = match &pin.lines {
         Some(lines) => {
@@ -227,7 +233,7 @@ fn change(pin: &CitationPin, now: &Lines<'_>) -> CitedChange {
 
 /// Whether all that an entry names stands together somewhere, with words that can tell that it is what
 /// was meant.
-fn stand_elsewhere(pin: &CitationPin, count: u32, now: &Lines<'_>) -> bool {
+fn stand_elsewhere(pin: &CitationPin, count: u32, now: &BareLines<'_>) -> bool {
     let telling = pin.names.iter().filter(|name| !is_number(name)).max_by_key(|name| name.len());
     telling.is_some_and(|telling| now.say_together(&pin.names, telling, count.max(1)))
 }

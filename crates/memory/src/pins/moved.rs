@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::check::{Now, Pinned, Verdicts};
-use super::places::Listing;
+use super::cited_files::Listing;
 use super::{CitationPin, MAX_BYTES, Places, text_of};
 use crate::scope::Scope;
 use files::looks;

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::blocks::Definitions;
-use super::lines::{Lines, PinnedLines, numbered};
+use super::pinned_lines::{BareLines, PinnedLines, numbered};
 use super::{CitationPin, is_markdown};
 use crate::citations::Cite;
 use crate::claim::{Claim, Said};
@@ -19,14 +19,14 @@ const MAX_NAMES: usize = 12;
 /// The text of a cited file.
 #[derive(Debug)]
 pub(super) struct Cited<'t> {
-    text: Lines<'t>,
+    text: BareLines<'t>,
     path: String,
 }
 
 impl<'t> Cited<'t> {
     /// `text`: with LF line endings. `path`: the file's name in pins.
     pub(super) fn of(text: &'t str, path: String) -> Self {
-        Self { text: Lines::of(text, is_markdown(&path)), path }
+        Self { text: BareLines::of(text, is_markdown(&path)), path }
     }
 
     /// The pins of a citation by an entry that names `claim`.
@@ -89,7 +89,7 @@ impl<'t> Cited<'t> {
 
 /// The places of a text that an entry rests on, as they are found.
 struct Resting<'t> {
-    text: &'t Lines<'t>,
+    text: &'t BareLines<'t>,
     places: Vec<PinnedLines>,
     /// What belongs to a type that is among the places, with its name.
     extending: Vec<PinnedLines>,

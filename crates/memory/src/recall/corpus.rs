@@ -32,7 +32,7 @@ pub(super) struct Corpus {
 
 /// The occurrence of a phrase in a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct PhraseHit {
     /// The passage.
     pub(super) passage: usize,
     /// Its document.
@@ -122,7 +122,7 @@ impl Corpus {
     }
 
     /// Where a search phrase occurs.
-    pub(super) fn find(&self, phrase: &Phrase) -> Vec<Place> {
+    pub(super) fn find(&self, phrase: &Phrase) -> Vec<PhraseHit> {
         let Some((last, first)) = phrase.terms.split_last() else { return Vec::new() };
         let first: Option<Vec<Term>> = first.iter().map(|word| self.term(word)).collect();
         let Some(first) = first else { return Vec::new() };
@@ -135,7 +135,7 @@ impl Corpus {
     }
 
     /// Where words stand with which an unknown one begins, or that begin with it.
-    pub(super) fn akin(&self, word: &str) -> Vec<Place> {
+    pub(super) fn akin(&self, word: &str) -> Vec<PhraseHit> {
         let letters = word.chars().count();
         if letters < BEGINNING || !word.chars().all(char::is_alphabetic) {
             return Vec::new();
@@ -154,7 +154,7 @@ impl Corpus {
     }
 
     /// The places of words in a row: these first, then one of the last ones.
-    fn places(&self, first: &[Term], lasts: &[Term]) -> Vec<Place> {
+    fn places(&self, first: &[Term], lasts: &[Term]) -> Vec<PhraseHit> {
         let anchors = if first.is_empty() { lasts } else { &first[..1] };
         let mut at: Vec<usize> =
             anchors.iter().flat_map(|term| &self.holders[*term as usize]).copied().collect();
@@ -169,7 +169,7 @@ impl Corpus {
         let places = at.into_iter().map(|passage| {
             let Indexed { document, text, joined, context, .. } = &self.passages[passage];
             let joined = if first.is_empty() { runs(joined) } else { 0 };
-            Place {
+            PhraseHit {
                 passage,
                 document: *document,
                 in_text: runs(text).saturating_add(joined),

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::corpus::{Corpus, Indexed, Place, Term};
+use super::corpus::{Corpus, Indexed, PhraseHit, Term};
 use super::words;
 use store::{Expression, MAX_UNITS, Phrase, SearchUnit};
 
@@ -17,7 +17,7 @@ pub(super) struct Question {
     /// What is wanted.
     pub(super) units: Vec<Asked>,
     /// The places of what is excluded.
-    pub(super) excluded: Vec<Place>,
+    pub(super) excluded: Vec<PhraseHit>,
     /// The words of what is wanted, as far as the corpus has them.
     pub(super) words: HashSet<Term>,
 }
@@ -28,7 +28,7 @@ pub(super) struct Asked {
     /// The words of its first phrase.
     pub(super) terms: Vec<String>,
     /// The places of each of its phrases.
-    pub(super) places: Vec<Vec<Place>>,
+    pub(super) places: Vec<Vec<PhraseHit>>,
     /// How much a place counts: 1, or less where it only is akin.
     pub(super) share: f64,
     /// Whether it only says what kind of answer is wanted.

@@ -7,7 +7,7 @@
 //! The numbers were tuned on `crates/memory/tests/memory/locomo.rs`; nearby values change the result by less than
 //! a point.
 
-use super::corpus::{Corpus, Place, count};
+use super::corpus::{Corpus, PhraseHit, count};
 use super::question::{Asked, Question};
 use super::related::related;
 use store::{Ranking, inverse_frequency, term_frequency};
@@ -83,13 +83,13 @@ fn scores(
     units: &[Asked],
     lengths: &[f64],
     weight_of: impl Fn(&Asked) -> f64,
-    text_of: impl Fn(&Place) -> usize,
+    text_of: impl Fn(&PhraseHit) -> usize,
 ) -> Vec<f64> {
     let mean = mean(lengths);
     let mut ranking = Ranking::default();
     for (number, unit) in units.iter().enumerate() {
         for places in &unit.places {
-            let texts: Vec<&[Place]> =
+            let texts: Vec<&[PhraseHit]> =
                 places.chunk_by(|one, other| text_of(one) == text_of(other)).collect();
             let rarity = inverse_frequency(lengths.len() as u64, texts.len() as u64);
             let weight = rarity * weight_of(unit);

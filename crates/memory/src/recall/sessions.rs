@@ -9,7 +9,8 @@ use super::passages::Passage;
 use super::question::Question;
 use super::ranking::rank;
 use super::{
-    Found, RecallHit, RecallOptions, RecallPlace, RecallProblem, RecallReason, confidence, dates,
+    RankedHits, RecallHit, RecallOptions, RecallPlace, RecallProblem, RecallReason, confidence,
+    dates,
 };
 use base::error::{Error, Result};
 use base::object::{AsOf, ObjectId, ObjectType};
@@ -25,17 +26,19 @@ pub(super) fn recall(
     store: Option<&Store>,
     expression: &Expression,
     options: &RecallOptions,
-) -> (Found, Option<RecallProblem>) {
+) -> (RankedHits, Option<RecallProblem>) {
     let Some(store) = store else {
         let message = "past sessions are not searched: there is no store".to_owned();
         let reason = RecallReason::Unavailable;
-        return (Found::default(), Some(RecallProblem { reason, message }));
+        return (RankedHits::default(), Some(RecallProblem { reason, message }));
     };
     match find(store, expression, options) {
         Ok((found, lacking)) => {
             (found, lacking.map(|error| problem("past sessions are searched in part", &error)))
         }
-        Err(error) => (Found::default(), Some(problem("past sessions are not searched", &error))),
+        Err(error) => {
+            (RankedHits::default(), Some(problem("past sessions are not searched", &error)))
+        }
     }
 }
 
@@ -72,7 +75,7 @@ fn find(
     store: &Store,
     expression: &Expression,
     options: &RecallOptions,
-) -> Result<(Found, Option<Error>)> {
+) -> Result<(RankedHits, Option<Error>)> {
     let Candidates { messages, passages, lacking } = candidates(store, expression, options)?;
     let corpus = Corpus::new(&passages);
     let question = Question::new(&corpus, expression);
@@ -111,7 +114,7 @@ fn find(
             lines,
         });
     }
-    Ok((Found { hits, is_answered }, lacking))
+    Ok((RankedHits { hits, is_answered }, lacking))
 }
 
 /// The messages from the index, with their neighbours.

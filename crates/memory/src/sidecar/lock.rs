@@ -5,7 +5,7 @@
 use std::fs::{File, TryLockError};
 use std::time::Duration;
 
-use super::Place;
+use super::FileSlot;
 use base::error::{Error, Result};
 
 /// Name of the lock file.
@@ -29,7 +29,7 @@ impl FolderLock {
     ///
     /// # Errors
     /// `MEMORY_BUSY` if another writer holds it for 5 s; `FILE` if the lock file cannot be created.
-    pub(super) fn take(place: &Place) -> Result<Self> {
+    pub(super) fn take(place: &FileSlot) -> Result<Self> {
         let taken = Self::take_within(place, PATIENCE)?;
         taken.ok_or_else(|| Error::MemoryBusy { folder: place.folder.path().to_owned() })
     }
@@ -37,11 +37,11 @@ impl FolderLock {
     /// Like [`Self::take`], but `None` if another writer holds it for longer than a moment. A
     /// program that this process is starting may hold it for such a moment, because until it runs
     /// it has a copy of the open file.
-    pub(super) fn take_at_once(place: &Place) -> Result<Option<Self>> {
+    pub(super) fn take_at_once(place: &FileSlot) -> Result<Option<Self>> {
         Self::take_within(place, MOMENT)
     }
 
-    fn take_within(place: &Place, patience: Duration) -> Result<Option<Self>> {
+    fn take_within(place: &FileSlot, patience: Duration) -> Result<Option<Self>> {
         let mut waited = Duration::ZERO;
         loop {
             let lock = Self::try_take(place)?;
@@ -53,7 +53,7 @@ impl FolderLock {
         }
     }
 
-    fn try_take(place: &Place) -> Result<Option<Self>> {
+    fn try_take(place: &FileSlot) -> Result<Option<Self>> {
         let failed = |source| place.failed("lock", source);
         let file = place.folder.open_to_append(&place.name).map_err(failed)?.into_std();
         match file.try_lock() {

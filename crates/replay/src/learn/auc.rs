@@ -1,6 +1,6 @@
 //! How well weights tell needed items from others: the area under the curve. Pure.
 
-use super::samples::{Alike, Seen};
+use super::samples::{Alike, NeedCount};
 
 /// The chance that a needed sample has a higher rate than an unneeded one; equal rates count half.
 /// `None` if there is no sample of either kind.
@@ -9,7 +9,7 @@ pub(super) fn auc<const N: usize>(samples: &Alike<N>, weights: [f64; N]) -> Opti
     let rate = |bits: &[u64; N]| {
         bits.iter().zip(weights).map(|(bits, weight)| f64::from_bits(*bits) * weight).sum::<f64>()
     };
-    let mut rated: Vec<(f64, Seen)> =
+    let mut rated: Vec<(f64, NeedCount)> =
         samples.iter().map(|(bits, seen)| (rate(bits), *seen)).collect();
     rated.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (mut needed, mut idle, mut won) = (0.0, 0.0, 0.0);
@@ -29,7 +29,7 @@ mod tests {
 
     fn samples(rows: &[(f64, u64, u64)]) -> Alike<1> {
         let row = |(input, calls, needs): &(f64, u64, u64)| {
-            ([input.to_bits()], Seen { calls: *calls, needs: *needs })
+            ([input.to_bits()], NeedCount { calls: *calls, needs: *needs })
         };
         rows.iter().map(row).collect()
     }

@@ -4,7 +4,7 @@
 //! Sums run in the order of the samples, and powers are computed in software, so that the same
 //! samples give the same weights on every machine.
 
-use super::samples::{Alike, Seen};
+use super::samples::{Alike, NeedCount};
 
 /// Penalty on the square of every weight but the first, in needs. Keeps weights small if there are
 /// few needs.
@@ -22,7 +22,7 @@ const MAX_LOG_RATE: f64 = 30.0;
 /// The weights of the inputs in the logarithm of the rate at which items are needed. The first
 /// input is always 1.
 pub(super) fn fit<const N: usize>(samples: &Alike<N>) -> [f64; N] {
-    let rows: Vec<([f64; N], Seen)> =
+    let rows: Vec<([f64; N], NeedCount)> =
         samples.iter().map(|(bits, seen)| (bits.map(f64::from_bits), *seen)).collect();
     let mut weights = [0.0; N];
     weights[0] = mean_log_rate(samples);
@@ -50,7 +50,7 @@ fn mean_log_rate<const N: usize>(samples: &Alike<N>) -> f64 {
 
 /// Takes the step, halved until it raises the score.
 fn improved<const N: usize>(
-    rows: &[([f64; N], Seen)],
+    rows: &[([f64; N], NeedCount)],
     weights: &[f64; N],
     step: &[f64; N],
     best: f64,
@@ -68,7 +68,7 @@ fn improved<const N: usize>(
 }
 
 /// Logarithm of the likelihood, minus the penalty.
-fn score<const N: usize>(rows: &[([f64; N], Seen)], weights: &[f64; N]) -> f64 {
+fn score<const N: usize>(rows: &[([f64; N], NeedCount)], weights: &[f64; N]) -> f64 {
     let likelihood: f64 = rows
         .iter()
         .map(|(inputs, seen)| {
@@ -82,7 +82,7 @@ fn score<const N: usize>(rows: &[([f64; N], Seen)], weights: &[f64; N]) -> f64 {
 
 /// Gradient of the score, and the negative of its second derivatives.
 fn slopes<const N: usize>(
-    rows: &[([f64; N], Seen)],
+    rows: &[([f64; N], NeedCount)],
     weights: &[f64; N],
 ) -> ([f64; N], [[f64; N]; N]) {
     let mut gradient = [0.0; N];
@@ -132,7 +132,7 @@ fn solve<const N: usize>(mut matrix: [[f64; N]; N], mut right: [f64; N]) -> [f64
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
-fn counts(seen: Seen) -> (f64, f64) {
+fn counts(seen: NeedCount) -> (f64, f64) {
     (seen.calls as f64 / TIMES_COUNTED, seen.needs as f64 / TIMES_COUNTED)
 }
 
@@ -150,7 +150,7 @@ mod tests {
         for (a, b) in (0..2_u8).flat_map(|a| (0..5_u8).map(move |b| (f64::from(a), f64::from(b)))) {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
             let needs = (20_000.0 * rate(a, b)).round() as u64;
-            samples.insert([1.0, a, b].map(f64::to_bits), Seen { calls: 20_000, needs });
+            samples.insert([1.0, a, b].map(f64::to_bits), NeedCount { calls: 20_000, needs });
         }
         samples
     }
@@ -175,7 +175,7 @@ mod tests {
         let never = fit(&samples(|_, _| 0.0));
         assert!(never.iter().all(|weight| weight.is_finite()) && never[0] < -8.0, "{never:?}");
         let mut one = Alike::new();
-        one.insert([1.0, 0.0, 0.0].map(f64::to_bits), Seen { calls: 100, needs: 10 });
+        one.insert([1.0, 0.0, 0.0].map(f64::to_bits), NeedCount { calls: 100, needs: 10 });
         let found = fit(&one);
         assert!(found[1].abs() < 1e-9 && (found[0] - libm::log(0.1)).abs() < 0.1, "{found:?}");
     }
@@ -184,7 +184,9 @@ mod tests {
     fn a_few_needs_move_the_weights_less_than_many() {
         let few: Alike<3> = samples(|a, _| 0.001 * (1.0 + 9.0 * a))
             .into_iter()
-            .map(|(bits, seen)| (bits, Seen { calls: seen.calls / 20, needs: seen.needs / 20 }))
+            .map(|(bits, seen)| {
+                (bits, NeedCount { calls: seen.calls / 20, needs: seen.needs / 20 })
+            })
             .collect();
         let many = fit(&samples(|a, _| 0.001 * (1.0 + 9.0 * a)));
         assert!(many[1] > 1.8, "{many:?}");

@@ -24,11 +24,11 @@ const DIGITS: f64 = 4.0;
 const AHEAD_CALLS: usize = 20;
 
 /// Counts of all items with the same features (as bits), over all sessions.
-pub(super) type Alike<const N: usize> = BTreeMap<[u64; N], Seen>;
+pub(super) type Alike<const N: usize> = BTreeMap<[u64; N], NeedCount>;
 
 /// How often items were needed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct NeedCount {
     /// Number of calls examined.
     pub(super) calls: u64,
     /// Number of those calls that needed the item.
@@ -58,7 +58,7 @@ impl Samples {
     /// # Errors
     /// Those of the session.
     pub fn take(&mut self, transcript: &Transcript) -> Result<()> {
-        let told = Told::new(&transcript.messages);
+        let told = UnplayedTranscript::new(&transcript.messages);
         self.sessions += 1;
         self.calls += told.calls as u64;
         drop(play_watched(transcript, &playing(), &mut |played, session| {
@@ -70,7 +70,13 @@ impl Samples {
     }
 
     /// Adds the outputs before a call.
-    fn take_outputs(&mut self, session: &Session, told: &Told, call: usize, before: usize) {
+    fn take_outputs(
+        &mut self,
+        session: &Session,
+        told: &UnplayedTranscript,
+        call: usize,
+        before: usize,
+    ) {
         let older = told.outputs.partition_point(|at| *at < before);
         for at in &told.outputs[..older.saturating_sub(MIN_NEWER_OUTPUTS)] {
             let Some(output) = SeenOutput::at(session, *at as u64) else { continue };
@@ -81,7 +87,13 @@ impl Samples {
     }
 
     /// Adds the steps before a call.
-    fn take_steps(&mut self, session: &Session, told: &Told, call: usize, before: usize) {
+    fn take_steps(
+        &mut self,
+        session: &Session,
+        told: &UnplayedTranscript,
+        call: usize,
+        before: usize,
+    ) {
         let older = told.steps.partition_point(|range| *range.start() < before);
         for range in &told.steps[..older] {
             let places = *range.start() as u64..=*range.end() as u64;
@@ -101,7 +113,7 @@ fn rounded<const N: usize>(inputs: [f64; N]) -> [u64; N] {
     inputs.map(|input| ((input * DIGITS).round() / DIGITS).to_bits())
 }
 
-impl Seen {
+impl NeedCount {
     fn add(&mut self, other: Self) {
         self.calls += other.calls;
         self.needs += other.needs;
@@ -109,7 +121,7 @@ impl Seen {
 }
 
 /// What a transcript tells without playing it.
-struct Told {
+struct UnplayedTranscript {
     calls: usize,
     /// Indexes of the outputs.
     outputs: Vec<usize>,
@@ -120,7 +132,7 @@ struct Told {
     needed: HashMap<usize, Vec<usize>>,
 }
 
-impl Told {
+impl UnplayedTranscript {
     fn new(messages: &[String]) -> Self {
         let messages = MeasuredMessage::parse_all(messages, Counter::Characters);
         let places = |speaker| {
@@ -143,13 +155,15 @@ impl Told {
     }
 
     /// The number of calls from this one on that need a message, and whether this one does.
-    fn ahead(&self, at: usize, call: usize) -> (Seen, bool) {
+    fn ahead(&self, at: usize, call: usize) -> (NeedCount, bool) {
         let end = (call + AHEAD_CALLS).min(self.calls);
         let calls = (end - call) as u64;
-        let Some(needing) = self.needed.get(&at) else { return (Seen { calls, needs: 0 }, false) };
+        let Some(needing) = self.needed.get(&at) else {
+            return (NeedCount { calls, needs: 0 }, false);
+        };
         let from = needing.partition_point(|needs| *needs < call);
         let to = needing.partition_point(|needs| *needs < end);
-        (Seen { calls, needs: (to - from) as u64 }, needing.get(from) == Some(&call))
+        (NeedCount { calls, needs: (to - from) as u64 }, needing.get(from) == Some(&call))
     }
 }
 
@@ -173,7 +187,7 @@ mod tests {
 
     #[test]
     fn calls_ahead_are_counted_up_to_the_end() {
-        let told = Told {
+        let told = UnplayedTranscript {
             calls: 50,
             outputs: vec![],
             steps: vec![],
@@ -186,6 +200,6 @@ mod tests {
         assert_eq!(ahead(10), (20, 2, true));
         assert_eq!(ahead(11), (20, 2, false));
         assert_eq!(ahead(45), (5, 0, false));
-        assert_eq!(told.ahead(8, 10), (Seen { calls: 20, needs: 0 }, false));
+        assert_eq!(told.ahead(8, 10), (NeedCount { calls: 20, needs: 0 }, false));
     }
 }

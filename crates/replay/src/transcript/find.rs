@@ -38,7 +38,7 @@ pub struct FoundSession {
 
 /// What was found at a path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundSessions {
     /// The sessions, in order.
     pub sessions: Vec<FoundSession>,
     /// Files of a folder that are not sessions although their names may be those of some.
@@ -54,8 +54,8 @@ pub struct Found {
 /// # Errors
 /// `FILE` if the folder or the database cannot be read; `MALFORMED_TRANSCRIPT` if the database is
 /// newer than its reader.
-pub fn find(path: &Path) -> Result<Found> {
-    let mut found = Found::default();
+pub fn find(path: &Path) -> Result<FoundSessions> {
+    let mut found = FoundSessions::default();
     if !path.is_dir() {
         let (file, session) = split(path);
         if file.metadata().is_ok_and(|found| found.is_file() && found.len() == 0) {

@@ -35,7 +35,7 @@ pub(super) fn knows(line: &Line<'_>) -> bool {
 
 /// Reads an exported session, or the session with a record in the file at `path`.
 pub(super) fn read(lines: Vec<Line<'_>>, path: &Path, notes: &mut Notes) -> Parts {
-    let mut found = Found::default();
+    let mut found = StoredSession::default();
     for line in lines.into_iter().filter(knows) {
         found = match line.object_at("info") {
             Some(_) => exported(line.object, notes),
@@ -47,7 +47,7 @@ pub(super) fn read(lines: Vec<Line<'_>>, path: &Path, notes: &mut Notes) -> Part
 
 /// A session from one of its three forms.
 #[derive(Default)]
-struct Found {
+struct StoredSession {
     session_id: Option<String>,
     cwd: Option<String>,
     /// What the person took back: `{messageID, partID}`.
@@ -61,7 +61,7 @@ struct Entry {
     parts: Vec<Map<String, Value>>,
 }
 
-impl Found {
+impl StoredSession {
     /// A session without messages yet. `info`: the session's own record.
     fn new(info: &Map<String, Value>) -> Self {
         Self {
@@ -105,9 +105,9 @@ impl Found {
     }
 }
 
-fn exported(mut document: Map<String, Value>, notes: &mut Notes) -> Found {
+fn exported(mut document: Map<String, Value>, notes: &mut Notes) -> StoredSession {
     let mut found =
-        document.get("info").and_then(Value::as_object).map(Found::new).unwrap_or_default();
+        document.get("info").and_then(Value::as_object).map(StoredSession::new).unwrap_or_default();
     let Some(Value::Array(messages)) = document.remove("messages") else { return found };
     for message in messages {
         let Value::Object(mut message) = message else {

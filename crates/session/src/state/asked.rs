@@ -1,7 +1,7 @@
 //! What a person activated by command, until a message carries it (`log`).
 
 use crate::event::Event;
-use crate::lines::LineRange;
+use crate::line_ranges::LineRange;
 use base::object::{Hash, ObjectId};
 
 /// Content that a person activated and the next message must carry.

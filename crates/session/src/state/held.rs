@@ -7,7 +7,7 @@ use crate::event::NotedText;
 use crate::excerpt::Piece;
 use crate::held::{Extent, HeldLines, Why};
 use crate::index::Subject;
-use crate::lines::{LineRange, merge_ranges};
+use crate::line_ranges::{LineRange, merge_ranges};
 use crate::message::{MessageKind, ResultFact};
 use crate::sets::ActiveView;
 use crate::treatment::Treatment;

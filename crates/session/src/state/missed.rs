@@ -5,7 +5,7 @@ use super::Session;
 use crate::chat::ChatMessage;
 use crate::faults::FaultKind;
 use crate::index::Subject;
-use crate::lines::LineRange;
+use crate::line_ranges::LineRange;
 use crate::message::{Activation, ResultFact, Shows};
 use crate::showings::Showing;
 use crate::treatment::Treatment;

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Asked, Effect, Sent, Session};
 use crate::absence::Amount;
+use crate::chat_place::ChatPlace;
 use crate::event::Opened;
 use crate::faults::Faults;
 use crate::files::FileVersions;
@@ -13,7 +14,6 @@ use crate::index::{IndexEntry, SessionIndex, Subject};
 use crate::links::Links;
 use crate::message::{MessageKind, OWN_PREFIX, ResultFact, Shows, is_own_tool};
 use crate::needs::TimesNeeded;
-use crate::places::ChatPlace;
 use crate::sets::{Active, Sets};
 use crate::showings::Showing;
 use crate::treatment::{Fold, Treatment};

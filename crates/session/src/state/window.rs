@@ -1,10 +1,10 @@
 //! What stands at each message of the window, and what decisions need to know about it.
 
 use super::Session;
+use crate::chat_place::{ChatPlace, Role};
 use crate::excerpt::uncut_lines;
-use crate::lines::LineRange;
+use crate::line_ranges::LineRange;
 use crate::message::{MessageKind, ResultFact, Shows};
-use crate::places::{ChatPlace, Role};
 use crate::showings::Showing;
 use crate::treatment::Treatment;
 

@@ -31,7 +31,7 @@ impl Desk {
         fs::write(path, text).unwrap();
     }
 
-    fn standing(&self) -> Standing {
+    fn standing(&self) -> Trust {
         let project = self.project();
         self.book().standing(&project, || Brought::of(&project)).unwrap()
     }
@@ -65,10 +65,10 @@ impl Desk {
 #[test]
 fn only_a_project_with_memory_or_settings_needs_approval() {
     let desk = Desk::new();
-    assert_eq!(desk.standing(), Standing::Own);
+    assert_eq!(desk.standing(), Trust::Own);
     desk.write(".pi/settings.json", "{}");
     desk.write(".pi/memory/picture.png", "x");
-    assert_eq!(desk.standing(), Standing::Own);
+    assert_eq!(desk.standing(), Trust::Own);
     for file in [
         ".pi/memory/MEMORY.md",
         ".pi/memory/MEMORY.local.md",
@@ -78,9 +78,9 @@ fn only_a_project_with_memory_or_settings_needs_approval() {
         ".pi/palimpsest.json",
     ] {
         desk.write(file, "x");
-        assert_eq!(desk.standing(), Standing::Unknown, "{file}");
+        assert_eq!(desk.standing(), Trust::Unknown, "{file}");
         fs::remove_file(desk.project().join(file)).unwrap();
-        assert_eq!(desk.standing(), Standing::Own, "{file}");
+        assert_eq!(desk.standing(), Trust::Own, "{file}");
     }
 }
 
@@ -90,12 +90,12 @@ fn an_answer_holds_for_what_the_project_gets_later() {
     desk.write(".pi/memory/MEMORY.md", "- a\n");
     desk.answer(Some(true));
     desk.write(".pi/memory/MEMORY.md", "- a\n- pulled\n");
-    assert_eq!(desk.standing(), Standing::Trusted);
+    assert_eq!(desk.standing(), Trust::Trusted);
     desk.answer(Some(false));
-    assert_eq!(desk.standing(), Standing::Denied);
+    assert_eq!(desk.standing(), Trust::Denied);
     assert_eq!(desk.book().all().unwrap().len(), 1);
     desk.answer(None);
-    assert_eq!((desk.standing(), desk.book().all().unwrap().len()), (Standing::Unknown, 0));
+    assert_eq!((desk.standing(), desk.book().all().unwrap().len()), (Trust::Unknown, 0));
 }
 
 #[test]
@@ -105,14 +105,14 @@ fn another_repository_at_the_path_is_asked_for_again() {
     desk.come_from("one");
     desk.answer(Some(true));
     desk.replace();
-    assert_eq!(desk.standing(), Standing::Changed, "no repository");
+    assert_eq!(desk.standing(), Trust::Changed, "no repository");
     fs::remove_dir_all(desk.project().join(".pi")).unwrap();
-    assert_eq!(desk.standing(), Standing::Own, "there is nothing to ask about");
+    assert_eq!(desk.standing(), Trust::Own, "there is nothing to ask about");
     desk.write(".pi/memory/MEMORY.md", "- a\n");
     desk.come_from("two");
-    assert_eq!(desk.standing(), Standing::Changed);
+    assert_eq!(desk.standing(), Trust::Changed);
     desk.come_from("one");
-    assert_eq!(desk.standing(), Standing::Trusted, "it was cloned anew");
+    assert_eq!(desk.standing(), Trust::Trusted, "it was cloned anew");
 }
 
 #[test]
@@ -121,9 +121,9 @@ fn a_folder_may_gain_an_origin_but_not_be_replaced() {
     desk.write(".pi/memory/MEMORY.md", "- a\n");
     desk.answer(Some(true));
     desk.come_from("one");
-    assert_eq!(desk.standing(), Standing::Trusted);
+    assert_eq!(desk.standing(), Trust::Trusted);
     desk.replace();
-    assert_eq!(desk.standing(), Standing::Changed);
+    assert_eq!(desk.standing(), Trust::Changed);
 }
 
 #[test]
@@ -131,14 +131,14 @@ fn a_folder_that_got_the_number_of_one_that_is_gone_is_another() {
     let desk = Desk::new();
     desk.write(".pi/memory/MEMORY.md", "- a\n");
     desk.answer(Some(true));
-    assert_eq!(desk.standing(), Standing::Trusted);
+    assert_eq!(desk.standing(), Trust::Trusted);
     // Whether a number is given again is the filesystem's affair: the answer is made another's.
     desk.change_answer(|answer| drop(answer.insert("born".to_owned(), 1.into())));
     let is_known = fs::metadata(desk.project()).unwrap().created().is_ok();
-    let expected = if is_known { Standing::Changed } else { Standing::Trusted };
+    let expected = if is_known { Trust::Changed } else { Trust::Trusted };
     assert_eq!(desk.standing(), expected);
     desk.change_answer(|answer| drop(answer.remove("born")));
-    assert_eq!(desk.standing(), Standing::Trusted, "as where the filesystem knows no time");
+    assert_eq!(desk.standing(), Trust::Trusted, "as where the filesystem knows no time");
 }
 
 #[test]
@@ -147,13 +147,13 @@ fn a_repository_around_a_folder_does_not_speak_for_it() {
     desk.write("../.git/config", "[remote \"origin\"]\n\turl = around\n");
     desk.write(".pi/memory/MEMORY.md", "- a\n");
     desk.answer(Some(true));
-    assert_eq!(desk.standing(), Standing::Trusted);
+    assert_eq!(desk.standing(), Trust::Trusted);
     desk.replace();
-    assert_eq!(desk.standing(), Standing::Changed);
+    assert_eq!(desk.standing(), Trust::Changed);
     desk.answer(Some(true));
     fs::remove_dir_all(desk.folder.path().join("old")).unwrap();
     desk.replace();
-    assert_eq!(desk.standing(), Standing::Changed);
+    assert_eq!(desk.standing(), Trust::Changed);
 }
 
 #[test]
@@ -165,17 +165,17 @@ fn what_a_session_wrote_needs_no_word_and_any_other_text_does() {
     };
     desk.write(".pi/memory/MEMORY.md", "- mine\n");
     note("memory/MEMORY.md", "- mine\n");
-    assert_eq!(desk.standing(), Standing::Own);
+    assert_eq!(desk.standing(), Trust::Own);
     assert!(desk.book().wrote(&project, "memory/MEMORY.md", &Hash::of(b"- mine\n")));
     desk.write(".pi/memory/MEMORY.md", "- mine\n- pulled\n");
-    assert_eq!(desk.standing(), Standing::Unknown);
+    assert_eq!(desk.standing(), Trust::Unknown);
     note("memory/MEMORY.md", "- mine\n- pulled\n");
-    assert_eq!(desk.standing(), Standing::Own);
+    assert_eq!(desk.standing(), Trust::Own);
     // An older text of theirs, as another branch has it.
     desk.write(".pi/memory/MEMORY.md", "- mine\n");
-    assert_eq!(desk.standing(), Standing::Own);
+    assert_eq!(desk.standing(), Trust::Own);
     desk.write(".pi/memory/other.md", "- mine\n");
-    assert_eq!(desk.standing(), Standing::Unknown, "the text is another file's");
+    assert_eq!(desk.standing(), Trust::Unknown, "the text is another file's");
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn links_are_nobodys_own() {
         fs::create_dir_all(desk.project().join(link).parent().unwrap()).unwrap();
         symlink(to, desk.project().join(link)).unwrap();
         // A link to a folder within is not followed by who reads memory either.
-        let expected = if link.ends_with("sub") { Standing::Own } else { Standing::Unknown };
+        let expected = if link.ends_with("sub") { Trust::Own } else { Trust::Unknown };
         assert_eq!(desk.standing(), expected, "{link}");
     }
 }
@@ -276,14 +276,14 @@ fn an_answer_in_a_folder_speaks_for_the_memory_above_it() {
     let book = TrustBook::of(Some(&folder.path().join("agent"))).unwrap();
     let now = base::object::Timestamp(0);
     let standing = || look_at_opened(&book, &sub).unwrap();
-    assert_eq!((standing().0, standing().1), (root.clone(), Standing::Unknown));
+    assert_eq!((standing().0, standing().1), (root.clone(), Trust::Unknown));
     book.answer_opened(&sub, Some(true), now).unwrap();
-    assert_eq!(look_at_project(&book, &root).unwrap().1, Standing::Trusted);
+    assert_eq!(look_at_project(&book, &root).unwrap().1, Trust::Trusted);
     book.answer_opened(&sub, None, now).unwrap();
-    assert_eq!(standing().1, Standing::Unknown);
+    assert_eq!(standing().1, Trust::Unknown);
     book.answer_opened(&sub, Some(false), now).unwrap();
-    assert_eq!(look_at_project(&book, &root).unwrap().1, Standing::Denied);
-    assert_eq!(look_at_project(&book, &sub).unwrap().1, Standing::Own, "nobody asked about it");
+    assert_eq!(look_at_project(&book, &root).unwrap().1, Trust::Denied);
+    assert_eq!(look_at_project(&book, &sub).unwrap().1, Trust::Own, "nobody asked about it");
     std::fs::create_dir_all(root.join("c/.git")).unwrap();
     assert_eq!(project_of(&root.join("c")), root.join("c"), "it is another repository");
 }

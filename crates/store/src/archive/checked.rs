@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::de::DeserializeOwned;
 
+use super::archive_lines::{Extent, Spool};
 use super::format::{ContentLine, Header, VersionLine};
 use super::incoming::{Arrivals, Call, Incoming};
-use super::lines::{Extent, Spool};
 use crate::Item;
 use base::error::{Error, Result};
 use base::object::{Envelope, Hash, ObjectId, ObjectType, Source};

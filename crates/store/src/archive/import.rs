@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use super::archive_lines::ArchiveLines;
 use super::incoming::{Arrivals, Incoming};
-use super::lines::Lines;
 use super::merge::Merge;
 use super::standing::{Chunk, Refusal};
 use super::{
@@ -50,7 +50,7 @@ impl Store {
         progress: OnProgress<'_>,
     ) -> Result<Imported> {
         keep_no_large_blocks();
-        let lines = Lines::new(input, path, options.max_line_bytes)?;
+        let lines = ArchiveLines::new(input, path, options.max_line_bytes)?;
         let mut archive = reader::read(lines, self.now(), &options.is_excluded, progress)?;
         let report = Imported {
             dry_run: options.dry_run,

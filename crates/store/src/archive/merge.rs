@@ -14,7 +14,7 @@ use super::checked::envelope;
 use super::format::VersionLine;
 use super::incoming::{Arrivals, Entry, Incoming, Member};
 use super::prefix::common_items;
-use super::standing::{Chunk, Place, Placed, Refusal, Standing, chat_of, in_store, rank};
+use super::standing::{Chunk, Placed, Refusal, Standing, VersionSource, chat_of, in_store, rank};
 use crate::{Expected, Item, Op, Put, Splice, Store, Version};
 use base::error::{Error, Result};
 use base::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, Origin, RedactionReason, TxId};
@@ -243,7 +243,7 @@ impl<'a> Merge<'a> {
         let events = items.filter(|_| entry.kind == Some(ObjectType::Session));
         Placed {
             key: entry.key,
-            place: Place::Archive(version),
+            place: VersionSource::Archive(version),
             items,
             rank: rank(events, &entry.origin, &entry.content_hash),
         }
@@ -274,8 +274,8 @@ impl<'a> Merge<'a> {
             return Ok(None);
         };
         let mut put = match placed.place {
-            Place::Archive(version) => self.put_of_archive(version)?,
-            Place::Store(tx_id) => self.put_of_store(id, tx_id)?,
+            VersionSource::Archive(version) => self.put_of_archive(version)?,
+            VersionSource::Store(tx_id) => self.put_of_store(id, tx_id)?,
         };
         put.items = items;
         if put.envelope.id != *id {
@@ -300,7 +300,7 @@ impl<'a> Merge<'a> {
         if object.newest.as_ref().is_none_or(|newest| newest.rank < placed.rank) {
             object.newest = Some(placed.clone());
         }
-        if let (Place::Archive(version), None) = (placed.place, &object.session) {
+        if let (VersionSource::Archive(version), None) = (placed.place, &object.session) {
             let entry = &self.arrivals.entries[version];
             let is_chat = entry.kind == Some(ObjectType::Chat) && entry.id == *id;
             object.session = entry.partner.clone().filter(|_| is_chat);
@@ -347,13 +347,15 @@ impl<'a> Merge<'a> {
             None => 0,
         };
         let add = match wanted.place {
-            Place::Archive(version) => {
+            VersionSource::Archive(version) => {
                 let document = self.arrivals.entries[version].clone();
                 let mut items = self.incoming.items(version, keep)?;
                 items.iter_mut().try_for_each(|item| self.name_calls(&document, item))?;
                 items
             }
-            Place::Store(tx_id) => self.store.backend().items(id, AsOf::Tx(tx_id), keep..count)?,
+            VersionSource::Store(tx_id) => {
+                self.store.backend().items(id, AsOf::Tx(tx_id), keep..count)?
+            }
         };
         if add.len() as u64 != count - keep {
             return Err(Error::internal(format!("items of `{id}` are missing")));
@@ -374,8 +376,8 @@ impl<'a> Merge<'a> {
 
     fn hash_at(&self, id: &ObjectId, placed: &Placed, at: u64) -> Result<Option<Hash>> {
         match placed.place {
-            Place::Archive(version) => self.incoming.hash_at(version, at),
-            Place::Store(tx_id) => {
+            VersionSource::Archive(version) => self.incoming.hash_at(version, at),
+            VersionSource::Store(tx_id) => {
                 let known = self.history_of(id).iter().find(|version| version.tx_id == tx_id);
                 if let Some(version) = known.filter(|version| version.item_count == at + 1) {
                     return Ok(version.items_hash.clone());
@@ -451,12 +453,12 @@ impl<'a> Merge<'a> {
             return Ok(None);
         };
         match newest.place {
-            Place::Archive(version) => {
+            VersionSource::Archive(version) => {
                 let entry = &self.arrivals.entries[version];
                 let placed = entry.beside.map(|beside| self.in_archive(beside));
                 Ok(entry.partner.clone().zip(placed))
             }
-            Place::Store(tx_id) => {
+            VersionSource::Store(tx_id) => {
                 let version = self.version_here(session, tx_id)?;
                 let Some(chat) = version.as_ref().and_then(chat_of) else { return Ok(None) };
                 let beside = self.version_here(&chat, tx_id)?;

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::incoming::Entry;
 use super::merge::Merge;
-use super::standing::{Chunk, Place, Placed, in_store};
+use super::standing::{Chunk, Placed, VersionSource, in_store};
 use crate::{Put, Version};
 use base::error::{Error, Result};
 use base::object::{AsOf, Envelope, Hash, ObjectId, ObjectType, Payload, RunningHash};
@@ -134,7 +134,7 @@ impl Merge<'_> {
     /// Turns a put of the archive's version into a version of its copy.
     pub(super) fn store_as(&self, put: &mut Put, id: &ObjectId, placed: &Placed) -> Result<()> {
         let mark = id.as_str().rsplit_once(SEPARATOR).map(|(_, mark)| mark);
-        let (Some(mark), Place::Archive(version)) = (mark, placed.place) else {
+        let (Some(mark), VersionSource::Archive(version)) = (mark, placed.place) else {
             return Err(Error::internal(format!("`{id}` is not a copy")));
         };
         for name in ["chat_ref", "session_ref"] {

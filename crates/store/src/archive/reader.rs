@@ -6,13 +6,13 @@ use std::collections::{HashMap, HashSet};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::archive_lines::ArchiveLines;
 use super::checked::{Archive, Lined, List, envelope, is_nameless};
 use super::format::{
     AgainLine, ContentLine, EndLine, FORMAT, FORMAT_VERSION, Header, Key, Kind, NicknameLine,
     VersionLine,
 };
 use super::incoming::{Arrivals, Entry, Incoming, Member};
-use super::lines::Lines;
 use super::standing::Refusal;
 use super::{IsExcluded, Progress, Stage};
 use crate::{Item, rules};
@@ -33,7 +33,7 @@ const MAX_UNKNOWN_KINDS: usize = 100;
 /// # Errors
 /// `MALFORMED_ARCHIVE` with the line; `ARCHIVE_EXPANDS`; `FILE`.
 pub(super) fn read(
-    lines: Lines<'_>,
+    lines: ArchiveLines<'_>,
     now: Timestamp,
     is_excluded: &IsExcluded,
     progress: &mut dyn FnMut(Progress) -> Result<()>,
@@ -43,7 +43,7 @@ pub(super) fn read(
 
 /// Reads and checks an archive line by line.
 struct Reader<'a> {
-    lines: Lines<'a>,
+    lines: ArchiveLines<'a>,
     /// This machine's time.
     now: Timestamp,
     is_excluded: &'a IsExcluded,
@@ -64,7 +64,11 @@ struct OpenList {
 }
 
 impl<'a> Reader<'a> {
-    fn new(mut lines: Lines<'a>, now: Timestamp, is_excluded: &'a IsExcluded) -> Result<Self> {
+    fn new(
+        mut lines: ArchiveLines<'a>,
+        now: Timestamp,
+        is_excluded: &'a IsExcluded,
+    ) -> Result<Self> {
         let is_empty = !lines.advance()?;
         lines.refuse_if(is_empty, "is missing: the archive is empty")?;
         let header = header(&lines)?;
@@ -332,7 +336,7 @@ impl<'a> Reader<'a> {
 }
 
 /// The object in a line, within the memory limit: its values may be many and small.
-fn object(lines: &Lines<'_>) -> Result<serde_json::Result<Map<String, Value>>> {
+fn object(lines: &ArchiveLines<'_>) -> Result<serde_json::Result<Map<String, Value>>> {
     let text = lines.text()?;
     let room = Room::for_file(text.len());
     let object = room.object(text);
@@ -342,12 +346,12 @@ fn object(lines: &Lines<'_>) -> Result<serde_json::Result<Map<String, Value>>> {
 }
 
 /// A line with fields that may hold anything.
-fn line_of<T: DeserializeOwned>(lines: &Lines<'_>) -> Result<T> {
+fn line_of<T: DeserializeOwned>(lines: &ArchiveLines<'_>) -> Result<T> {
     let line = object(lines)?.and_then(|object| serde_json::from_value(Value::Object(object)));
     line.map_err(|error| lines.malformed(format!("cannot be read: {error}")))
 }
 
-fn header(lines: &Lines<'_>) -> Result<Header> {
+fn header(lines: &ArchiveLines<'_>) -> Result<Header> {
     let not_ours = || lines.malformed("is not a header of an archive");
     let value = Value::Object(object(lines)?.map_err(|_| not_ours())?);
     if value["kind"] != "header" || value["format"] != FORMAT {

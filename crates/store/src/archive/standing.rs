@@ -49,7 +49,7 @@ pub(super) struct Chunk {
 
 /// Where a version can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum VersionSource {
     /// In the archive, by its index.
     Archive(usize),
     /// In the store, as of a transaction.
@@ -60,7 +60,7 @@ pub(super) enum Place {
 #[derive(Debug, Clone)]
 pub(super) struct Placed {
     pub key: Key,
-    pub place: Place,
+    pub place: VersionSource,
     /// Number of its items; `None` if it has no list.
     pub items: Option<u64>,
     pub rank: Rank,
@@ -102,7 +102,7 @@ pub(super) fn in_store(version: &Version, is_seen: bool) -> Placed {
     let events = (version.envelope.kind == ObjectType::Session).then_some(version.item_count);
     Placed {
         key: Key::of(&version.envelope.id, &version.content_hash, &version.origin),
-        place: Place::Store(version.tx_id),
+        place: VersionSource::Store(version.tx_id),
         items: version.items_hash.as_ref().map(|_| version.item_count),
         rank: rank(events.or(is_seen.then_some(1)), &version.origin, &version.content_hash),
     }

@@ -12,13 +12,13 @@ use base::object::{Hash, ObjectId, RunningHash, TxId};
 const POSITIONS: u64 = 64;
 
 /// An item without its text, for checking the next position.
-struct Place {
+struct ItemSpan {
     from: TxId,
     until: Option<TxId>,
     running_hash: Hash,
 }
 
-impl Place {
+impl ItemSpan {
     fn stands_at(&self, tx_id: TxId) -> bool {
         self.from <= tx_id && self.until.is_none_or(|until| until > tx_id)
     }
@@ -72,16 +72,16 @@ impl Examination<'_> {
         &mut self,
         id: &ObjectId,
         position: u64,
-        before: &[Place],
+        before: &[ItemSpan],
         here: Vec<PlacedItem>,
-    ) -> Result<Vec<Place>> {
-        let mut places: Vec<Place> = Vec::with_capacity(here.len());
+    ) -> Result<Vec<ItemSpan>> {
+        let mut places: Vec<ItemSpan> = Vec::with_capacity(here.len());
         for PlacedItem { from, until, item, .. } in here {
             // Left the list after the transaction that is checked.
             let until = until.filter(|until| *until <= self.until);
             self.report.checked.items += 1;
             self.report.checked.item_bytes += item.text.len() as u64;
-            let place = Place { from, until, running_hash: item.running_hash };
+            let place = ItemSpan { from, until, running_hash: item.running_hash };
             let start = RunningHash::default();
             let continued = match position {
                 0 => Some(start.hash()),
@@ -113,7 +113,7 @@ impl Examination<'_> {
     }
 
     /// Checks the versions whose list ends at or just before one position.
-    fn lists(&mut self, id: &ObjectId, position: u64, here: &[Place], lengths: &Lengths) {
+    fn lists(&mut self, id: &ObjectId, position: u64, here: &[ItemSpan], lengths: &Lengths) {
         let ending = lengths.get(&(position + 1)).into_iter().flatten();
         let ended = lengths.get(&position).into_iter().flatten();
         let standing = |tx_id| here.iter().find(|place| place.stands_at(tx_id));
@@ -145,7 +145,7 @@ impl Examination<'_> {
 }
 
 /// The item before another one, valid during the other's whole time in the list.
-fn predecessor<'p>(before: &'p [Place], place: &Place) -> Option<&'p Place> {
+fn predecessor<'p>(before: &'p [ItemSpan], place: &ItemSpan) -> Option<&'p ItemSpan> {
     before.iter().find(|earlier| {
         let outlives = match (earlier.until, place.until) {
             (None, _) => true,

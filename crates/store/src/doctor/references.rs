@@ -17,7 +17,7 @@ const REMEMBERED: usize = 1_000_000;
 /// What references may name among an object's versions. Hashes are shortened, because a million of
 /// them are kept.
 #[derive(Default)]
-struct Known {
+struct ReferenceTargets {
     /// The `content_hash` of each version and the SHA-256 of each of its additional contents.
     named: HashSet<u128>,
     /// Content hash and origin of each version.
@@ -27,7 +27,7 @@ struct Known {
     versions: usize,
 }
 
-impl Known {
+impl ReferenceTargets {
     fn of(versions: Vec<Version>) -> Self {
         let mut known = Self { versions: versions.len(), ..Self::default() };
         for version in versions {
@@ -57,7 +57,7 @@ fn short_of(content_hash: &Hash, origin: &Origin) -> u128 {
 /// Looks up the versions that references pin.
 pub(super) struct References<'a> {
     store: &'a Store,
-    known: HashMap<ObjectId, Known>,
+    known: HashMap<ObjectId, ReferenceTargets>,
     remembered: usize,
     /// References checked so far.
     pub(super) checked: u64,
@@ -117,7 +117,7 @@ impl<'a> References<'a> {
 
     /// What references may name among the versions of an object, including those from before a
     /// move: a session refers to these by the file's present ID.
-    fn versions(&mut self, id: &ObjectId) -> Result<&Known> {
+    fn versions(&mut self, id: &ObjectId) -> Result<&ReferenceTargets> {
         if self.remembered > REMEMBERED {
             self.known.clear();
             self.remembered = 0;
@@ -129,7 +129,7 @@ impl<'a> References<'a> {
                 // Damage has its own finding; to a reference an unreadable version is absent.
                 known => known.unwrap_or_default(),
             };
-            let known = Known::of(history);
+            let known = ReferenceTargets::of(history);
             self.remembered += known.versions + 1;
             self.known.insert(id.clone(), known);
         }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use super::lines::Lines;
+use super::forgotten_lines::ForgottenLines;
 use super::plan::own;
 use super::scan::{Held, Scan, Scanned, session_of};
 use crate::{HoldingRow, SqliteBackend, TermKind, each_term};
@@ -233,7 +233,7 @@ pub(super) struct Count {
 
 impl Count {
     /// Whether so many others have the line that it says nothing about the forgotten text.
-    pub(super) fn is_common(self, lines: &Lines, line: usize) -> bool {
+    pub(super) fn is_common(self, lines: &ForgottenLines, line: usize) -> bool {
         let whole = if lines.is_of_text(line) { COMMON_FROM } else { 1 };
         self.whole >= whole || self.inside >= COMMON_INSIDE_FROM
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use serde_json::{Map, Value};
 
 use super::find::{Count, Find, count};
-use super::lines::{Collector, Lines, MARK};
+use super::forgotten_lines::{Collector, ForgottenLines, MARK};
 use super::scan::{Held, Scan, Scanned, each_item, reference, session_of};
 use super::targets::Targets;
 use super::{ForgetOptions, ForgetReport, Holder, HostSession};
@@ -23,7 +23,7 @@ pub(super) struct Plan {
     pub(super) replacements: Vec<Replacement>,
     /// Contents that must not be stored again.
     pub(super) banned: Vec<Hash>,
-    lines: Lines,
+    lines: ForgottenLines,
     ids: HashSet<ObjectId>,
     contents: HashSet<Hash>,
 }
@@ -39,7 +39,7 @@ impl Plan {
         for file in &targets.emptied {
             gone.add(store, &file.id)?;
         }
-        let lines = Lines::new(std::mem::take(&mut gone.lines))?;
+        let lines = ForgottenLines::new(std::mem::take(&mut gone.lines))?;
         let emptied = targets.emptied.iter().map(|file| &file.id);
         let ids: HashSet<ObjectId> = targets.ids.iter().chain(emptied.clone()).cloned().collect();
         let contents: HashSet<Hash> = gone.contents.keys().cloned().collect();
@@ -219,7 +219,7 @@ pub(super) fn own<'a>(held: impl IntoIterator<Item = &'a Held>) -> BTreeSet<Obje
 
 /// Which lines to remove, by number.
 fn goes(
-    lines: &Lines,
+    lines: &ForgottenLines,
     held: &[Held],
     own: &BTreeSet<ObjectId>,
     mut stays: BTreeSet<usize>,
@@ -237,7 +237,7 @@ fn goes(
 /// Objects that stay, without the lines to be removed.
 struct Rest<'a> {
     store: &'a Store,
-    lines: &'a Lines,
+    lines: &'a ForgottenLines,
     goes: &'a [bool],
     replacements: Vec<Replacement>,
 }

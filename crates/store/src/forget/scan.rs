@@ -6,7 +6,7 @@ use std::rc::Rc;
 use aho_corasick::AhoCorasick;
 use serde_json::Value;
 
-use super::lines::{Lines, strings};
+use super::forgotten_lines::{ForgottenLines, strings};
 use super::targets::NAMING;
 use crate::{PlacedItem, Store, Version};
 use base::error::{Error, Result};
@@ -77,7 +77,7 @@ pub(super) struct Scanned {
 /// A scan: what it looks for, and its caches.
 pub(super) struct Scan<'a> {
     pub(super) store: &'a Store,
-    pub(super) lines: &'a Lines,
+    pub(super) lines: &'a ForgottenLines,
     /// The forgotten objects, which are skipped.
     pub(super) targets: &'a HashSet<ObjectId>,
     /// Contents of the forgotten objects.
@@ -87,11 +87,11 @@ pub(super) struct Scan<'a> {
     /// Lines that are paths, or ends of paths, of files that stay.
     pub(super) paths: BTreeSet<usize>,
     /// Texts by hash: several versions share one.
-    known: HashMap<Hash, Rc<Found>>,
+    known: HashMap<Hash, Rc<LinesInText>>,
 }
 
 #[derive(Debug, Default)]
-struct Found {
+struct LinesInText {
     inside: BTreeSet<usize>,
     whole: BTreeSet<usize>,
     is_copy: bool,
@@ -100,7 +100,7 @@ struct Found {
 impl<'a> Scan<'a> {
     pub(super) fn new(
         store: &'a Store,
-        lines: &'a Lines,
+        lines: &'a ForgottenLines,
         targets: &'a HashSet<ObjectId>,
         contents: &'a HashSet<Hash>,
     ) -> Result<Self> {
@@ -226,12 +226,12 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn content(&mut self, hash: &Hash) -> Result<Rc<Found>> {
+    fn content(&mut self, hash: &Hash) -> Result<Rc<LinesInText>> {
         if let Some(found) = self.known.get(hash) {
             return Ok(Rc::clone(found));
         }
         let text = self.store.backend().content(hash)?.unwrap_or_default();
-        let mut found = Found::default();
+        let mut found = LinesInText::default();
         let count = self.lines.find(&text, &mut found.inside, &mut found.whole);
         let shared = found.whole.len() * 2;
         found.is_copy = count > 0 && (shared >= count || shared >= self.lines.count());

@@ -177,7 +177,7 @@ fn window(text: &str, line: &Range<usize>, first: usize) -> Range<usize> {
 }
 
 /// A term that was read, and where it starts.
-type Seen = (String, usize);
+type TermAt = (String, usize);
 
 /// The lines that hold the beginning of a wanted term, or a letter that folding may change, with
 /// the units that may start there.
@@ -253,7 +253,7 @@ fn add_matches(text: &str, part: Range<usize>, expression: &Expression, found: &
     let units = &expression.wanted;
     let phrases = units.iter().flat_map(|unit| &unit.phrases);
     let longest = phrases.map(|phrase| phrase.terms.len()).max().unwrap_or(1);
-    let mut seen: Vec<Seen> = Vec::new();
+    let mut seen: Vec<TermAt> = Vec::new();
     let offset = part.start;
     each_term(&text[part], |term, at, kind| {
         let now = (term.to_owned(), offset + at.start);
@@ -272,7 +272,7 @@ fn add_matches(text: &str, part: Range<usize>, expression: &Expression, found: &
 }
 
 /// Adds the units that end with the last of the terms seen.
-fn push_found(units: &[SearchUnit], seen: &[Seen], end: usize, found: &mut Vec<Match>) {
+fn push_found(units: &[SearchUnit], seen: &[TermAt], end: usize, found: &mut Vec<Match>) {
     let last = seen.len() - 1;
     for (unit, SearchUnit { phrases }) in units.iter().enumerate() {
         for phrase in phrases.iter().filter(|phrase| phrase.ends_at(seen, last)) {

@@ -13,7 +13,7 @@ use rusqlite::{Connection, ErrorCode, named_params};
 use zstd::zstd_safe;
 
 use super::failure::{self, Step};
-use super::pack::{self, Pack, Packs, Place};
+use super::pack::{self, Pack, PackedText, Packs};
 use super::statements::Statements;
 use super::{IN_MEMORY, SqliteBackend, lock, notes, rows, search_index};
 use crate::{Garbage, Growth, StorePart, StoreSize};
@@ -217,7 +217,7 @@ struct Used {
     /// Bits of each pack's places.
     places: HashMap<i64, Vec<u64>>,
     /// The first place that was not given to a text yet: those from it on may be used by now.
-    next: Place,
+    next: PackedText,
 }
 
 impl Used {
@@ -231,7 +231,7 @@ impl Used {
         ] {
             store.read(|connection| {
                 connection.each(sql, [], |row| {
-                    used.add(Place(row.get(0)?));
+                    used.add(PackedText(row.get(0)?));
                     Ok(true)
                 })
             })?;
@@ -239,14 +239,14 @@ impl Used {
         Ok(used)
     }
 
-    fn add(&mut self, place: Place) {
+    fn add(&mut self, place: PackedText) {
         let bits = self.places.entry(place.pack()).or_default();
         let (word, bit) = (place.slot() / 64, place.slot() % 64);
         bits.resize(bits.len().max(word + 1), 0);
         bits[word] |= 1 << bit;
     }
 
-    fn holds(&self, place: Place) -> bool {
+    fn holds(&self, place: PackedText) -> bool {
         let bits = self.places.get(&place.pack());
         let word = bits.and_then(|bits| bits.get(place.slot() / 64));
         place >= self.next || word.is_some_and(|word| word >> (place.slot() % 64) & 1 == 1)
@@ -266,7 +266,7 @@ fn packs_with_unused(
         let number: i64 = row.get(0)?;
         let pack = Pack::decode(row.get_ref(1)?.as_blob().map_err(failure::Failure::damaged)?)?;
         last = Some(number);
-        let goes = |place: &Place| !used.holds(*place) && pack.get(*place) != Some("");
+        let goes = |place: &PackedText| !used.holds(*place) && pack.get(*place) != Some("");
         if pack.places(number).any(|place| goes(&place)) {
             unused.push(number);
         }

@@ -14,7 +14,7 @@ use rusqlite::{Connection, InterruptHandle};
 use super::derived::{self, Filled};
 use super::failure::{self, Step};
 use super::open;
-use super::place::Place;
+use super::place::StoreFile;
 use super::relation_index::Relations;
 use super::search_index::Terms;
 use base::clock::instant;
@@ -58,7 +58,7 @@ struct Commits {
 
 impl Keeper {
     /// Starts with what is not indexed yet.
-    pub(super) fn start(place: Arc<Place>, store_id: &str) -> Result<Self> {
+    pub(super) fn start(place: Arc<StoreFile>, store_id: &str) -> Result<Self> {
         let connection = open::indexer(&place.path)?;
         let interrupt = connection.get_interrupt_handle();
         let (commits, told) = sync_channel(1);
@@ -106,7 +106,7 @@ impl Drop for Keeper {
 }
 
 impl Commits {
-    fn keep(&self, mut connection: Connection, place: &Place, store_id: &str) {
+    fn keep(&self, mut connection: Connection, place: &StoreFile, store_id: &str) {
         let mut is_due = true;
         while (is_due || self.told.recv().is_ok()) && self.pause() {
             is_due = false;

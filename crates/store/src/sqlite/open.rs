@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::aside::BESIDE;
 use super::failure::{self, Step};
 use super::mark::Mark;
-use super::place::Place;
+use super::place::StoreFile;
 use super::{JournalMode, SqliteBackend, locks, lost, schema, slot};
 use base::error::{Error, Result};
 use base::lock;
@@ -133,7 +133,7 @@ pub(super) fn writer(real: PathBuf) -> Result<SqliteBackend> {
     Ok(SqliteBackend {
         writer: slot(writer),
         readers: vec![slot(reader(path)?), slot(reader(path)?)],
-        place: Place::of(real.clone()).map(Arc::new),
+        place: StoreFile::of(real.clone()).map(Arc::new),
         mark: Mutex::new(mark.map(Arc::new)),
         lost,
         ..SqliteBackend::at(real, store_id, journal)

@@ -42,9 +42,9 @@ const MEMORY_LEVEL: i32 = -50;
 
 /// A text's place: row of the pack × 4,096 + number of the text in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Place(pub(super) i64);
+pub(super) struct PackedText(pub(super) i64);
 
-impl Place {
+impl PackedText {
     /// The place of a text in the pack of a row.
     fn of(row: i64, slot: usize) -> Self {
         Self(row * PLACES + i64::try_from(slot).unwrap_or(PLACES - 1))
@@ -81,7 +81,7 @@ impl Pack {
     }
 
     /// The text at a place.
-    pub(super) fn get(&self, place: Place) -> Option<&str> {
+    pub(super) fn get(&self, place: PackedText) -> Option<&str> {
         let slot = place.slot();
         let end = usize::try_from(*self.ends.get(slot)?).ok()?;
         let start = match slot.checked_sub(1) {
@@ -92,12 +92,12 @@ impl Pack {
     }
 
     /// The places of all texts, for the pack of this row.
-    pub(super) fn places(&self, row: i64) -> impl Iterator<Item = Place> + use<> {
-        (0..self.ends.len()).map(move |slot| Place::of(row, slot))
+    pub(super) fn places(&self, row: i64) -> impl Iterator<Item = PackedText> + use<> {
+        (0..self.ends.len()).map(move |slot| PackedText::of(row, slot))
     }
 
     /// The same pack, with the texts emptied for which `keeps` is false.
-    pub(super) fn keep(&self, row: i64, keeps: impl Fn(Place) -> bool) -> Self {
+    pub(super) fn keep(&self, row: i64, keeps: impl Fn(PackedText) -> bool) -> Self {
         let mut kept = Self::default();
         for place in self.places(row) {
             kept.push(self.get(place).filter(|_| keeps(place)).unwrap_or_default());
@@ -169,13 +169,13 @@ impl<'c> Packer<'c> {
     }
 
     /// Adds a text.
-    pub(super) fn add(&self, text: &str) -> Step<Place> {
+    pub(super) fn add(&self, text: &str) -> Step<PackedText> {
         let mut growing = self.growing.borrow_mut();
         let (row, pack) = match growing.take() {
             Some(known) => growing.insert(known),
             None => growing.insert(self.newest()?),
         };
-        let place = Place::of(*row, pack.push(text));
+        let place = PackedText::of(*row, pack.push(text));
         if pack.is_full() {
             let full = Full::new(self.connection, *row, std::mem::take(pack));
             *growing = Some((*row + 1, Pack::default()));
@@ -233,9 +233,9 @@ impl Full {
 }
 
 /// The place that the next text gets, or one before it.
-pub(super) fn next_place(connection: &Connection) -> Step<Place> {
+pub(super) fn next_place(connection: &Connection) -> Step<PackedText> {
     let (row, pack) = Packer::new(connection).newest()?;
-    Ok(Place::of(row, pack.ends.len()))
+    Ok(PackedText::of(row, pack.ends.len()))
 }
 
 /// Writes a pack.
@@ -299,7 +299,7 @@ impl<'c> Packs<'c> {
     }
 
     /// The text at a place.
-    pub(super) fn text(&self, place: Place) -> Step<String> {
+    pub(super) fn text(&self, place: PackedText) -> Step<String> {
         let missing = || Failure::damaged(format!("no text is at place {}", place.0));
         let pack = self.pack(place.pack())?.ok_or_else(missing)?;
         pack.get(place).map(str::to_owned).ok_or_else(missing)
@@ -348,7 +348,7 @@ mod tests {
             assert_eq!(packs.text(*place).unwrap(), *text);
         }
         assert!(places.is_sorted() && places.last().unwrap().pack() > 2, "{:?}", places.last());
-        assert!(packs.text(Place(places.last().unwrap().0 + 1)).is_err());
+        assert!(packs.text(PackedText(places.last().unwrap().0 + 1)).is_err());
     }
 
     #[test]

@@ -17,7 +17,7 @@ const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// A file's path and identity.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct StoreFile {
     /// The path.
     pub(super) path: PathBuf,
     file: (u64, u64),
@@ -28,15 +28,15 @@ pub(super) struct Place {
 
 /// A file as the system reports it.
 #[derive(Debug, Clone, Copy)]
-struct Found {
+struct FileIdentity {
     file: (u64, u64),
     seen: Option<(u64, SystemTime)>,
 }
 
-impl Place {
+impl StoreFile {
     /// The file at a path; `None` if the system does not number files.
     pub(super) fn of(path: PathBuf) -> Option<Self> {
-        let Found { file, seen } = found(&path).ok().flatten()?;
+        let FileIdentity { file, seen } = found(&path).ok().flatten()?;
         Some(Self { path, file, seen: Mutex::new(seen) })
     }
 
@@ -89,15 +89,15 @@ impl Place {
 }
 
 #[cfg(unix)]
-fn found(path: &Path) -> std::io::Result<Option<Found>> {
+fn found(path: &Path) -> std::io::Result<Option<FileIdentity>> {
     use std::os::unix::fs::MetadataExt;
 
     let metadata = path.symlink_metadata()?;
     let seen = metadata.modified().ok().map(|time| (metadata.len(), time));
-    Ok(Some(Found { file: (metadata.dev(), metadata.ino()), seen }))
+    Ok(Some(FileIdentity { file: (metadata.dev(), metadata.ino()), seen }))
 }
 
 #[cfg(not(unix))]
-fn found(_path: &Path) -> std::io::Result<Option<Found>> {
+fn found(_path: &Path) -> std::io::Result<Option<FileIdentity>> {
     Ok(None)
 }

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Map;
 
 use super::failure::{Failure, Step};
-use super::pack::{Packer, Packs, Place};
+use super::pack::{PackedText, Packer, Packs};
 use crate::{Item, Version};
 use base::object::{Envelope, Hash, ObjectId, ObjectType, Origin, RunningHash, Timestamp, TxId};
 
@@ -22,7 +22,7 @@ const FIELDS_FROM_BYTES: usize = 64;
 /// Text as stored: in a pack (INTEGER), or, if it is long, alone: a BLOB holding a zstd frame, or
 /// plain TEXT if that is smaller.
 pub(super) enum Stored<'a> {
-    Packed(Place),
+    Packed(PackedText),
     Plain(&'a str),
     Zstd(Vec<u8>),
 }
@@ -51,7 +51,7 @@ impl ToSql for Stored<'_> {
 /// Reads text that [`Stored`] wrote.
 pub(super) fn text(row: &Row<'_>, column: usize, packs: &Packs<'_>) -> Step<String> {
     let bytes = match row.get_ref(column)? {
-        ValueRef::Integer(number) => return packs.text(Place(number)),
+        ValueRef::Integer(number) => return packs.text(PackedText(number)),
         ValueRef::Text(bytes) => bytes.to_vec(),
         ValueRef::Blob(frame) => zstd::stream::decode_all(frame).map_err(Failure::damaged)?,
         other => return Err(Failure::damaged(format!("text is stored as {}", other.data_type()))),
@@ -159,7 +159,7 @@ pub(super) fn fields(stored: &str, packs: &Packs<'_>) -> Step<Map<String, serde_
 pub(super) fn fields_text<'s>(stored: &'s str, packs: &Packs<'_>) -> Step<Cow<'s, str>> {
     // In their row they begin with a brace.
     match stored.parse() {
-        Ok(place) => packs.text(Place(place)).map(Cow::Owned),
+        Ok(place) => packs.text(PackedText(place)).map(Cow::Owned),
         Err(_) => Ok(Cow::Borrowed(stored)),
     }
 }

@@ -169,7 +169,7 @@ impl Writer<'_> {
         Ok(Outcome::Written)
     }
 
-    fn latest(&self, id: &ObjectId) -> Step<Option<Found>> {
+    fn latest(&self, id: &ObjectId) -> Step<Option<ObjectHead>> {
         let sql =
             "SELECT o.object, v.tx_id, o.identity_hash, v.content_hash, v.source_hash, v.item_count,
              CASE v.items_hash WHEN x'' THEN (SELECT running_hash FROM item WHERE object = o.object
@@ -186,7 +186,12 @@ impl Writer<'_> {
                 forgotten: row.get(7)?,
             };
             let (object, has_no_source) = (row.get(0)?, row.get(8)?);
-            Ok(Found { object, latest, items_hash: rows::optional_hash(row, 6)?, has_no_source })
+            Ok(ObjectHead {
+                object,
+                latest,
+                items_hash: rows::optional_hash(row, 6)?,
+                has_no_source,
+            })
         })
     }
 
@@ -364,7 +369,7 @@ impl Writer<'_> {
 }
 
 /// An object and its latest version.
-struct Found {
+struct ObjectHead {
     object: ObjectRow,
     latest: Latest,
     items_hash: Option<Hash>,

@@ -9,7 +9,7 @@ use base::lock;
 
 /// What this process knows of the log.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct LogKnowledge {
     /// The newest transaction that it certainly had, and everything before.
     committed: Tx,
     /// The newest that it had carried out then; an aborted one may follow the last committed.
@@ -18,7 +18,7 @@ pub(super) struct Known {
     marks: Vec<Tx>,
 }
 
-impl Known {
+impl LogKnowledge {
     pub(super) fn from(committed: Tx) -> Self {
         Self { committed, carried_out: None, marks: Vec::new() }
     }
@@ -58,7 +58,7 @@ impl XtdbBackend {
         }
         let committed = logged.last().copied().unwrap_or(committed);
         self.client.saw(submitted);
-        *lock(&self.known) = Known { committed, carried_out, marks: marks.to_vec() };
+        *lock(&self.known) = LogKnowledge { committed, carried_out, marks: marks.to_vec() };
         Ok(Some(committed))
     }
 

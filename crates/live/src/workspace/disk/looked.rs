@@ -11,10 +11,10 @@ use source::{FileReading, Location};
 
 /// What was found; `None` outside a pass.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Looked(Arc<Mutex<Option<Found>>>);
+pub(super) struct Looked(Arc<Mutex<Option<LookedUp>>>);
 
 #[derive(Debug, Default)]
-struct Found {
+struct LookedUp {
     places: HashMap<PathBuf, Location>,
     readings: HashMap<PathBuf, FileReading>,
     answers: HashMap<(Question, PathBuf), bool>,
@@ -46,7 +46,7 @@ impl Drop for Remembering {
 impl Looked {
     /// Begins a pass, which ends when the result is dropped.
     pub(super) fn remembering(&self) -> Remembering {
-        *self.found() = Some(Found::default());
+        *self.found() = Some(LookedUp::default());
         Remembering(self.clone())
     }
 
@@ -72,7 +72,7 @@ impl Looked {
 
     fn known<K: Eq + Hash, T: Clone>(
         &self,
-        of: impl Fn(&mut Found) -> &mut HashMap<K, T>,
+        of: impl Fn(&mut LookedUp) -> &mut HashMap<K, T>,
         asked: K,
         look: impl FnOnce() -> T,
     ) -> T {
@@ -86,7 +86,7 @@ impl Looked {
         })
     }
 
-    fn found(&self) -> MutexGuard<'_, Option<Found>> {
+    fn found(&self) -> MutexGuard<'_, Option<LookedUp>> {
         lock(&self.0)
     }
 }

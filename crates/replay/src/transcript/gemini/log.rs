@@ -78,7 +78,7 @@ impl Log {
     fn list(&mut self, messages: Option<Value>, notes: &mut Notes) {
         let Some(Value::Array(messages)) = messages else { return };
         let objects: Vec<Map<String, Value>> = objects(messages).collect();
-        let known = Known::of(&self.records);
+        let known = KnownContent::of(&self.records);
         for at in 0..objects.len() {
             let object = &objects[at];
             let id = text(object, "id").unwrap_or_default();
@@ -117,12 +117,12 @@ impl Log {
 }
 
 /// The content of the messages so far, whatever their IDs, because a continued list has new IDs.
-struct Known {
+struct KnownContent {
     said: HashSet<(String, String)>,
     calls: HashSet<String>,
 }
 
-impl Known {
+impl KnownContent {
     fn of(records: &[Record]) -> Self {
         let objects = || records.iter().map(|record| &record.object);
         Self { said: objects().map(said).collect(), calls: objects().flat_map(call_ids).collect() }

@@ -19,7 +19,7 @@ pub(super) struct Branch {
 
 /// A field's reference to another entry.
 #[derive(Clone, Copy)]
-enum Place {
+enum EntryRef {
     /// There is none: a session begins.
     Start,
     At(usize),
@@ -73,7 +73,7 @@ impl<'a> Tree<'a> {
             (kind(entry) == "reset", entry.text_at("appendMode") == Some("side"));
         let place = self.place(entry, "parentId");
         let mut parent = self.resolved(place);
-        if is_aside && matches!(place, Place::Unknown) {
+        if is_aside && matches!(place, EntryRef::Unknown) {
             parent = None;
         } else if !is_aside {
             let continues = parent == self.newest || (self.has_reset && !self.is_within(parent));
@@ -84,7 +84,7 @@ impl<'a> Tree<'a> {
             self.has_reset = true;
             self.is_after_reset.fill(false);
         }
-        let is_mended = !is_aside && matches!(place, Place::Unknown);
+        let is_mended = !is_aside && matches!(place, EntryRef::Unknown);
         self.push(entry, parent, is_after_reset, is_mended);
         self.newest = Some(at);
         if !is_aside {
@@ -99,7 +99,7 @@ impl<'a> Tree<'a> {
         self.push(entry, target, self.is_within(target), false);
         self.leaf = target;
         self.newest = match self.place(entry, "appendParentId") {
-            Place::At(parent) => Some(parent),
+            EntryRef::At(parent) => Some(parent),
             _ => target,
         };
     }
@@ -123,21 +123,21 @@ impl<'a> Tree<'a> {
         at.is_some_and(|at| self.is_after_reset[at])
     }
 
-    fn resolved(&self, place: Place) -> Option<usize> {
+    fn resolved(&self, place: EntryRef) -> Option<usize> {
         match place {
-            Place::Start => None,
-            Place::At(at) => Some(at),
-            Place::Unknown | Place::Unsaid => self.leaf,
+            EntryRef::Start => None,
+            EntryRef::At(at) => Some(at),
+            EntryRef::Unknown | EntryRef::Unsaid => self.leaf,
         }
     }
 
-    fn place(&self, entry: &Line<'_>, field: &str) -> Place {
+    fn place(&self, entry: &Line<'_>, field: &str) -> EntryRef {
         match entry.object.get(field) {
-            Some(Value::Null) => Place::Start,
+            Some(Value::Null) => EntryRef::Start,
             Some(Value::String(id)) => {
-                self.by_id.get(id.as_str()).map_or(Place::Unknown, |at| Place::At(*at))
+                self.by_id.get(id.as_str()).map_or(EntryRef::Unknown, |at| EntryRef::At(*at))
             }
-            _ => Place::Unsaid,
+            _ => EntryRef::Unsaid,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use rusqlite::OptionalExtension;
 use serde_json::{Map, Value};
 
-use super::{Entry, Found, second};
+use super::{Entry, StoredSession, second};
 use crate::transcript::Parts;
 use crate::transcript::foreign::{Failure, Foreign, check};
 use crate::transcript::lines::object_of;
@@ -68,7 +68,7 @@ pub(in crate::transcript) fn read(
         let reading = Reading { foreign, session, room: &room };
         let messages =
             if table == SECOND { reading.second(notes)? } else { reading.first(notes)? };
-        let found = Found { session_id: Some(session.to_owned()), cwd, revert, messages };
+        let found = StoredSession { session_id: Some(session.to_owned()), cwd, revert, messages };
         return Ok(Some(found.into_parts(notes)));
     }
     Ok(None)

@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::{Entry, Found, text};
+use super::{Entry, StoredSession, text};
 use crate::transcript::lines::{bytes_of, object_of};
 use crate::transcript::message::time_of;
 use crate::transcript::notes::Notes;
 use base::object::Room;
 
 /// The session with a record in the file at `path`.
-pub(super) fn session(info: &Map<String, Value>, path: &Path, notes: &mut Notes) -> Found {
-    let mut found = Found::new(info);
+pub(super) fn session(info: &Map<String, Value>, path: &Path, notes: &mut Notes) -> StoredSession {
+    let mut found = StoredSession::new(info);
     let (Some(storage), Some(id)) = (path.ancestors().nth(3), &found.session_id) else {
         return found;
     };

@@ -68,7 +68,7 @@ struct Meant<'c> {
 
 /// A path that a citation may mean, as it is on disk.
 #[derive(Debug, Clone, Default)]
-struct Found {
+struct PathOnDisk {
     is_file: bool,
     /// With links followed; `None` if nothing is there.
     real: Option<PathBuf>,
@@ -210,10 +210,10 @@ impl Places {
         &self,
         meant: &Meant<'_>,
         candidates: &[PathBuf],
-        found: &HashMap<PathBuf, Found>,
+        found: &HashMap<PathBuf, PathOnDisk>,
     ) -> Option<Named> {
         let there = candidates.iter().find_map(|path| {
-            let Found { is_file, real } = found.get(path)?;
+            let PathOnDisk { is_file, real } = found.get(path)?;
             let is_open = *is_file && self.is_allowed_at(meant.scope, path, real.as_deref());
             is_open.then(|| (path.clone(), real.clone()))
         });
@@ -380,12 +380,12 @@ fn name_in(path: &str) -> &str {
 }
 
 /// What is at some paths. All in one look, since each look has a cost.
-fn looked_at<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> HashMap<PathBuf, Found> {
+fn looked_at<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> HashMap<PathBuf, PathOnDisk> {
     let paths: BTreeSet<&PathBuf> = paths.collect();
     let paths: Vec<PathBuf> = paths.into_iter().cloned().collect();
     let found = looks::each(paths.clone(), &|_| (), |path| {
         let is_file = looks::is_file(path);
-        Found { is_file, real: is_file.then(|| looks::canonicalize(path).ok()).flatten() }
+        PathOnDisk { is_file, real: is_file.then(|| looks::canonicalize(path).ok()).flatten() }
     });
     paths.into_iter().zip(found).map(|(path, found)| (path, found.unwrap_or_default())).collect()
 }

@@ -65,7 +65,7 @@ impl Collector {
 }
 
 /// Finds the lines. Each has a number, from 0.
-pub(super) struct Lines {
+pub(super) struct ForgottenLines {
     texts: Vec<String>,
     of_text: Vec<bool>,
     whole: HashMap<String, usize>,
@@ -83,7 +83,7 @@ struct Pattern {
     within: Option<usize>,
 }
 
-impl Lines {
+impl ForgottenLines {
     pub(super) fn new(collected: Collector) -> Result<Self> {
         let (lines, of_text): (Vec<String>, Vec<bool>) = collected.0.into_iter().unzip();
         let mut forms = Vec::new();
@@ -334,15 +334,15 @@ fn is_word(text: &str, range: Range<usize>) -> bool {
 mod tests {
     use super::*;
 
-    fn lines(texts: &[&str]) -> Lines {
+    fn lines(texts: &[&str]) -> ForgottenLines {
         let mut collector = Collector::default();
         for text in texts {
             collector.add_text(text);
         }
-        Lines::new(collector).unwrap()
+        ForgottenLines::new(collector).unwrap()
     }
 
-    fn replaced(lines: &Lines, text: &str) -> Option<String> {
+    fn replaced(lines: &ForgottenLines, text: &str) -> Option<String> {
         lines.replaced(text, &vec![true; lines.count()], false)
     }
 

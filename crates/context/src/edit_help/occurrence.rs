@@ -11,7 +11,7 @@ const NAMED_PLACES: usize = 10;
 
 /// Where a text occurs in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Occurrence {
     Once,
     /// The lines of the first places, and the number of all places.
     Several(Vec<LineRange>, u64),
@@ -19,17 +19,17 @@ pub(super) enum Place {
 }
 
 /// Finds a text; both texts must be normalized in the same way.
-pub(super) fn place(text: &str, wanted: &str) -> Place {
+pub(super) fn place(text: &str, wanted: &str) -> Occurrence {
     if wanted.is_empty() {
-        return Place::Once;
+        return Occurrence::Once;
     }
     let mut found = text.match_indices(wanted).map(|(start, _)| start);
     let starts: Vec<usize> = found.by_ref().take(NAMED_PLACES).collect();
     let total = (starts.len() + found.count()) as u64;
     match total {
-        0 => Place::Nowhere,
-        1 => Place::Once,
-        _ => Place::Several(line_ranges(text, &starts, wanted), total),
+        0 => Occurrence::Nowhere,
+        1 => Occurrence::Once,
+        _ => Occurrence::Several(line_ranges(text, &starts, wanted), total),
     }
 }
 

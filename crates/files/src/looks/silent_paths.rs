@@ -15,10 +15,10 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 /// While this many looks hang, no silent place is asked again.
 const MANY_HUNG: usize = 8;
 
-static PLACES: Mutex<Vec<Place>> = Mutex::new(Vec::new());
+static PLACES: Mutex<Vec<SilentPath>> = Mutex::new(Vec::new());
 
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct SilentPath {
     /// Everything below this path is silent.
     pub(super) path: PathBuf,
     /// The link that leads there.
@@ -31,7 +31,7 @@ pub(super) struct Place {
     pub(super) pause: Duration,
 }
 
-impl Place {
+impl SilentPath {
     pub(super) fn new(
         path: PathBuf,
         link: Option<PathBuf>,
@@ -81,7 +81,7 @@ pub(super) fn all() -> Vec<PathBuf> {
 }
 
 /// Adds a place. If a file next to it is silent too, their folder is added instead.
-pub(super) fn add(found: Place) {
+pub(super) fn add(found: SilentPath) {
     let mut places = places();
     if let Some(known) = places.iter_mut().find(|place| place.holds(&found.path)) {
         known.looks.extend(found.looks);
@@ -89,7 +89,7 @@ pub(super) fn add(found: Place) {
         return;
     }
     let folder = found.path.parent().filter(|folder| folder.parent().is_some());
-    let beside = |place: &&mut Place| {
+    let beside = |place: &&mut SilentPath| {
         !found.is_mount && !place.is_mount && folder.is_some() && place.path.parent() == folder
     };
     match (places.iter_mut().find(beside), folder) {
@@ -107,7 +107,7 @@ pub(super) fn answered(path: &Path) {
 }
 
 /// The places from which no look has returned.
-fn places() -> MutexGuard<'static, Vec<Place>> {
+fn places() -> MutexGuard<'static, Vec<SilentPath>> {
     let mut places = lock(&PLACES);
     places.retain(|place| place.looks.iter().all(|look| look.strong_count() > 0));
     places

@@ -47,7 +47,7 @@ pub struct PinnedLines {
 /// A text by its lines that are not empty, without blanks. What is asked of it more than once is
 /// worked out once, since many pins and entries may ask.
 #[derive(Debug)]
-pub(super) struct Lines<'a> {
+pub(super) struct BareLines<'a> {
     text: &'a str,
     all: Vec<&'a str>,
     /// Where each line begins in the text.
@@ -66,7 +66,7 @@ pub(super) struct Lines<'a> {
 /// Where the lines with each mark stand, among those that are not empty.
 type Marks = HashMap<String, Vec<usize>>;
 
-impl<'a> Lines<'a> {
+impl<'a> BareLines<'a> {
     /// `text`: with LF line endings.
     pub(super) fn of(text: &'a str, is_markdown: bool) -> Self {
         let all: Vec<&str> = text.lines().collect();
@@ -210,7 +210,7 @@ impl<'a> Lines<'a> {
 impl PinnedLines {
     /// The pin of lines of a text, from 1; `None` if they say nothing or are too many.
     pub(super) fn of(
-        text: &Lines<'_>,
+        text: &BareLines<'_>,
         (first, last): (u32, u32),
         symbol: Option<&str>,
     ) -> Option<Self> {
@@ -251,7 +251,7 @@ impl PinnedLines {
     }
 
     /// Whether a text still says them, wherever they are now.
-    pub(super) fn stand_in(&self, text: &Lines<'_>) -> bool {
+    pub(super) fn stand_in(&self, text: &BareLines<'_>) -> bool {
         if let Some(symbol) = &self.symbol {
             let now = text.defining(symbol);
             let is_same =
@@ -270,7 +270,7 @@ impl PinnedLines {
 
     /// What stands now where they stood: first and last line; `None` if the place is not there any
     /// more.
-    pub(super) fn place_in(&self, text: &Lines<'_>) -> Option<(u32, u32)> {
+    pub(super) fn place_in(&self, text: &BareLines<'_>) -> Option<(u32, u32)> {
         if let Some(symbol) = &self.symbol {
             let now = text.defining(symbol);
             return now.into_iter().min_by_key(|(first, _)| first.abs_diff(self.first));
@@ -299,7 +299,7 @@ impl PinnedLines {
 
 /// Where in a text the lines began that most marks speak for; near `from` where they disagree.
 fn most_likely_start<'m>(
-    now: &Lines<'_>,
+    now: &BareLines<'_>,
     wanted: impl Iterator<Item = (usize, &'m str)>,
     from: usize,
 ) -> Option<usize> {
@@ -360,7 +360,7 @@ mod tests {
         let line = |at: usize| format!("repeated\n}}\nonly here {at}\n").repeat(1 + at % 2);
         let file: String = (0..2_000).map(line).collect();
         let moved = format!("another line\n{file}");
-        let (before, now) = (Lines::of(&file, false), Lines::of(&moved, false));
+        let (before, now) = (BareLines::of(&file, false), BareLines::of(&moved, false));
         // Of more than forty lines not all have marks.
         for (first, last) in [(301, 303), (302, 303), (300, 420)] {
             let pin = PinnedLines::of(&before, (first, last), None).unwrap();
@@ -369,7 +369,7 @@ mod tests {
             assert!(places.len() <= 2, "{} places", places.len());
             assert!(places.contains(&(first as usize)), "{first}: {places:?}");
             assert!(pin.stand_in(&now));
-            assert!(!pin.stand_in(&Lines::of(&file.replace("here 67", "there"), false)));
+            assert!(!pin.stand_in(&BareLines::of(&file.replace("here 67", "there"), false)));
         }
     }
 }

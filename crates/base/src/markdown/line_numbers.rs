@@ -2,12 +2,12 @@
 
 /// The lines of a text.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct LineNumbers {
     starts: Vec<usize>,
     end: usize,
 }
 
-impl Lines {
+impl LineNumbers {
     pub(super) fn new(text: &str) -> Self {
         let after_breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let mut starts = vec![0];

@@ -37,7 +37,7 @@ const KEPT_LINE_BYTES: usize = 1 << 20;
 const SPOOL_BUFFER_BYTES: usize = 1 << 20;
 
 /// The lines of an archive, in order.
-pub(super) struct Lines<'a> {
+pub(super) struct ArchiveLines<'a> {
     input: Box<dyn BufRead + 'a>,
     path: PathBuf,
     /// Bytes read of a compressed archive; `None` for a plain one.
@@ -51,7 +51,7 @@ pub(super) struct Lines<'a> {
     hasher: Sha256,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> ArchiveLines<'a> {
     /// Reads plain text, or zstd if the input begins with its magic number. `path`: used in error
     /// messages. `max_bytes`: longest line.
     pub(super) fn new(
