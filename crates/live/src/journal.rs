@@ -20,6 +20,7 @@ mod texts;
 mod versions;
 mod words;
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -224,17 +225,22 @@ impl Journal {
 
     /// The message at a position of the chat, staged or stored.
     pub(super) fn message(&self, at: u64) -> Result<HostMessage> {
+        self.read_item(at, &self.item(at)?)
+    }
+
+    /// The item at a position of the chat, staged or stored.
+    fn item(&self, at: u64) -> Result<Cow<'_, str>> {
         if let Some(change) = self.staged.chat.as_ref().filter(|change| at >= change.keep) {
             let place = usize::try_from(at - change.keep).unwrap_or(usize::MAX);
             if let Some(item) = change.add.get(place) {
-                return self.read_item(at, item);
+                return Ok(Cow::Borrowed(item));
             }
         }
-        let item = self.stored_item(at)?.ok_or_else(|| Error::NotFound {
+        let item = self.stored_item(at)?.map(Cow::Owned);
+        item.ok_or_else(|| Error::NotFound {
             id: self.ids.chat.clone(),
             at: format!("with message {at}"),
-        })?;
-        self.read_item(at, &item)
+        })
     }
 
     fn read_item(&self, at: u64, item: &str) -> Result<HostMessage> {

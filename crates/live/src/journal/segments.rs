@@ -99,21 +99,8 @@ impl Journal {
     /// Messages of the chat, staged or stored, without the parts of tool results that are kept
     /// elsewhere.
     fn unfilled_messages(&self, messages: RangeInclusive<u64>) -> Result<Vec<HostMessage>> {
-        let (first, end) = (*messages.start(), *messages.end() + 1);
-        let staged = self.staged.chat.as_ref();
-        let stored_end = staged.map_or(end, |change| change.keep.clamp(first, end));
-        let mut items = Vec::new();
-        // A session that goes on with another one has no chat in the store yet.
-        if first < stored_end {
-            items = self.store.items(&self.ids.chat, self.stored.chat_at(), first..stored_end)?;
-        }
-        if let Some(change) = staged {
-            let skip =
-                usize::try_from(stored_end.saturating_sub(change.keep)).unwrap_or(usize::MAX);
-            let take = usize::try_from(end - stored_end).unwrap_or_default();
-            items.extend(change.add.iter().skip(skip).take(take).cloned());
-        }
-        items.iter().map(|item| chat_item::read_unfilled(item, self.options.counter)).collect()
+        let counter = self.options.counter;
+        messages.map(|at| chat_item::read_unfilled(&self.item(at)?, counter)).collect()
     }
 }
 
