@@ -203,22 +203,19 @@ pub fn bytes_back_line(file: Handle, path: &str, size: u64) -> String {
     format!("[{file}] {} is on disk again ({}).", quote::name(path), count(size, "byte"))
 }
 
-/// A note on a file that is gone: `[f3] src/main.rs is no longer on disk; its text of t12 is kept
-/// as f3.`
-pub fn gone_line(file: Handle, path: &str, after: Option<Handle>) -> String {
-    let path = quote::name(path);
-    let of = after.map_or_else(String::new, |handle| format!(" of {handle}"));
-    format!("[{file}] {path} is no longer on disk; its text{of} is kept as {file}.")
-}
+/// What [`kept_line`] says of a file: it is gone, it no longer has text, it cannot be read for now.
+pub const GONE: &str = "is no longer on disk";
+/// See [`GONE`].
+pub const NO_TEXT: &str = "changed on disk and holds no text now";
+/// See [`GONE`].
+pub const OUT_OF_REACH: &str = "is out of reach for now";
 
-/// A note on a file that no longer has text: `[f3] a.bin changed on disk and holds no text now; its
-/// text of t12 is kept as f3.`
-pub fn no_text_line(file: Handle, path: &str, after: Option<Handle>) -> String {
+/// A note on a file whose text is known but not there now: `[f3] src/main.rs is no longer on disk;
+/// its text of t12 is kept as f3.`
+pub fn kept_line(file: Handle, path: &str, now: &str, after: Option<Handle>) -> String {
     let path = quote::name(path);
     let of = after.map_or_else(String::new, |handle| format!(" of {handle}"));
-    format!(
-        "[{file}] {path} changed on disk and holds no text now; its text{of} is kept as {file}."
-    )
+    format!("[{file}] {path} {now}; its text{of} is kept as {file}.")
 }
 
 /// The answer for a file without text: `[f3] a.bin · no text: it is binary, 1,240 bytes`
@@ -226,11 +223,17 @@ pub fn textless_line(file: Handle, path: &str, why: &str) -> String {
     format!("[{file}] {} · no text: {}", quote::name(path), quote::line(why))
 }
 
-/// A note on a file that exists again: `[f3] src/main.rs is on disk again, as it was in t12.`
-pub fn back_line(file: Handle, path: &str, seen: Option<Handle>) -> String {
+/// What [`back_line`] says of a file: it exists again, it can be read again.
+pub const ON_DISK: &str = "is on disk again";
+/// See [`ON_DISK`].
+pub const WITHIN_REACH: &str = "is within reach again";
+
+/// A note on a file whose text is there again: `[f3] src/main.rs is on disk again, as it was in
+/// t12.`
+pub fn back_line(file: Handle, path: &str, now: &str, seen: Option<Handle>) -> String {
     let path = quote::name(path);
     let seen = seen.map_or_else(|| "before".to_owned(), |handle| format!("in {handle}"));
-    format!("[{file}] {path} is on disk again, as it was {seen}.")
+    format!("[{file}] {path} {now}, as it was {seen}.")
 }
 
 /// A note on a file at the place from which another one moved: `[f9] src/a.rs is on disk again,
@@ -265,22 +268,6 @@ pub fn moved_changed_line(
     let moved = moved_line(file, before, now, over);
     let after = after.map_or_else(String::new, |handle| format!(" after {handle}"));
     format!("{moved}, and changed{after} (+{added} -{removed})")
-}
-
-/// A note on a file that cannot be read for now: `[f3] src/main.rs is out of reach for now; its
-/// text of t12 is kept as f3.`
-pub fn out_of_reach_line(file: Handle, path: &str, after: Option<Handle>) -> String {
-    let path = quote::name(path);
-    let of = after.map_or_else(String::new, |handle| format!(" of {handle}"));
-    format!("[{file}] {path} is out of reach for now; its text{of} is kept as {file}.")
-}
-
-/// A note on a file that can be read again:
-/// `[f3] src/main.rs is within reach again, as it was in t12.`
-pub fn within_reach_line(file: Handle, path: &str, seen: Option<Handle>) -> String {
-    let path = quote::name(path);
-    let seen = seen.map_or_else(|| "before".to_owned(), |handle| format!("in {handle}"));
-    format!("[{file}] {path} is within reach again, as it was {seen}.")
 }
 
 /// Lines between those shown, where no name has them: `… 1,240 lines …`

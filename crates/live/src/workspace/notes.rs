@@ -186,9 +186,9 @@ fn bytes_note(
         return Ok(Some(forms::moved_line(handle, before, path, *over)));
     }
     Ok(Some(match (is("deleted"), had_text) {
-        (true, true) => forms::gone_line(handle, path, seen),
+        (true, true) => forms::kept_line(handle, path, forms::GONE, seen),
         (true, false) => forms::bytes_gone_line(handle, path),
-        (false, true) => forms::no_text_line(handle, path, seen),
+        (false, true) => forms::kept_line(handle, path, forms::NO_TEXT, seen),
         (false, false) if journal.is_deleted(file, told) => {
             forms::bytes_back_line(handle, path, size)
         }
@@ -269,7 +269,7 @@ impl Shown {
         let Self { handle, path, over, before, seen } = self;
         let (handle, (added, removed)) = (*handle, differing.added_removed);
         if (added, removed) == (0, 0) && differing.ends.is_none() {
-            return (forms::back_line(handle, path, *seen), false);
+            return (forms::back_line(handle, path, forms::ON_DISK, *seen), false);
         }
         let head = if let Some(before) = before {
             forms::moved_changed_line(handle, (before, path, *over), *seen, (added, removed))

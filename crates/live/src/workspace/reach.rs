@@ -66,10 +66,10 @@ impl LiveSession {
         let (handle, path) = shown_name(&self.journal, file)?;
         let (name, seen) = (handle.to_string(), seen_in(&self.journal, file));
         let (note, notice) = if let Finding::OutOfReach(reason) = finding {
-            let note = forms::out_of_reach_line(handle, &path, seen);
+            let note = forms::kept_line(handle, &path, forms::OUT_OF_REACH, seen);
             (note, Notice::FileOrphaned { handle: name, path, reason: reason.clone() })
         } else {
-            let note = forms::within_reach_line(handle, &path, seen);
+            let note = forms::back_line(handle, &path, forms::WITHIN_REACH, seen);
             (note, Notice::FileResumed { handle: name, path })
         };
         Some(FileChange { note: Some(note), notices: vec![notice], ..FileChange::default() })
