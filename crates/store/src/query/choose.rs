@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::fit::key_of;
+use super::fit::order_of;
 use super::{Condition, Order, Query, QueryField, QueryRoot};
 use crate::Version;
 use base::error::{Error, Result};
 use base::object::{FieldPath, Nickname, ObjectId, values_at};
 
 /// What a version is ordered by, for each criterion of the order.
-type Keys = Vec<Option<Vec<u8>>>;
+type Keys = Vec<Option<Value>>;
 
 /// The versions that fulfil a query, as they are found.
 pub(crate) struct Chosen<'q, T> {
@@ -41,7 +41,7 @@ impl<'q, T> Chosen<'q, T> {
         {
             return Ok(());
         }
-        let key = |order: &Order| Ok(values(&order.field)?.first().map(key_of));
+        let key = |order: &Order| Ok(values(&order.field)?.into_iter().next());
         let keys = self.query.order.iter().map(key).collect::<Result<Keys, E>>()?;
         self.found.push((keys, id.clone(), version));
         if self.found.len() / 2 > self.most {
@@ -66,8 +66,8 @@ impl<'q, T> Chosen<'q, T> {
         self.found.sort_by(|(one, first, _), (other, second, _)| {
             let mut orders = orders.iter().zip(one.iter().zip(other)).map(|(order, pair)| {
                 match pair {
-                    (Some(one), Some(other)) if order.descending => other.cmp(one),
-                    (Some(one), Some(other)) => one.cmp(other),
+                    (Some(one), Some(other)) if order.descending => order_of(other, one),
+                    (Some(one), Some(other)) => order_of(one, other),
                     // Without the field it comes last, in both directions.
                     (one, other) => one.is_none().cmp(&other.is_none()),
                 }
