@@ -49,7 +49,7 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
     let mut entries = entries_of(lines, notes);
     responses::tell_apart(&mut entries);
     let on = chain::on_path(&entries, notes);
-    let mut session = Session::default();
+    let mut session = ClaudeCodeSession::default();
     for (entry, on) in entries.iter().zip(&on) {
         if *on {
             session.add(entry, notes);
@@ -151,14 +151,14 @@ fn answered_by(block: &Value) -> Option<&str> {
 
 /// A session while it is read.
 #[derive(Default)]
-struct Session {
+struct ClaudeCodeSession {
     messages: Vec<Message>,
     /// The response that later lines may continue, even after results of its first calls, and after
     /// what the program put in meanwhile: its ID and its message's index.
     open: Option<(String, usize)>,
 }
 
-impl Session {
+impl ClaudeCodeSession {
     fn add(&mut self, entry: &Line<'_>, notes: &mut Notes) {
         let timestamp = entry.object.get("timestamp").and_then(time_of);
         match entry.text_at("type") {

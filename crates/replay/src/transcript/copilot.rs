@@ -63,7 +63,7 @@ pub(super) fn read(lines: &[Line<'_>], notes: &mut Notes) -> Parts {
         let data = line.object_at("data")?;
         Some((text(data, "assetId")?.to_owned(), data.clone()))
     });
-    let mut session = Session { assets: assets.collect(), ..Session::default() };
+    let mut session = CopilotSession { assets: assets.collect(), ..CopilotSession::default() };
     for line in lines {
         let (Some(kind), Some(data)) = (line.text_at("type"), line.object_at("data")) else {
             notes.count_at("lines that are not events left out", line.number);
@@ -84,7 +84,7 @@ pub(super) fn read(lines: &[Line<'_>], notes: &mut Notes) -> Parts {
 
 /// A session while it is read.
 #[derive(Default)]
-struct Session {
+struct CopilotSession {
     parts: Parts,
     /// Time of this event or of the last one that had one.
     now: Option<i64>,
@@ -96,7 +96,7 @@ struct Session {
     open: Option<String>,
 }
 
-impl Session {
+impl CopilotSession {
     fn event(&mut self, kind: &str, data: &Map<String, Value>, line: u64, notes: &mut Notes) {
         match kind {
             "session.start" if self.parts.session_id.is_none() => {

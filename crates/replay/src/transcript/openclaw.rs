@@ -28,7 +28,7 @@ pub(super) fn knows(line: &Line<'_>) -> bool {
 /// Reads the lines of a file. Its conversations follow one another, because a file is one
 /// transcript.
 pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
-    let session = Session::of(lines);
+    let session = OpenClawSession::of(lines);
     for _ in session.conversations().iter().skip(1) {
         notes.count("resets passed over: what comes before was not in the context of the model");
     }
@@ -37,14 +37,14 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
 }
 
 /// A session's entries.
-struct Session<'a> {
+struct OpenClawSession<'a> {
     id: Option<String>,
     cwd: Option<String>,
     entries: Vec<Line<'a>>,
     branch: branch::Branch,
 }
 
-impl<'a> Session<'a> {
+impl<'a> OpenClawSession<'a> {
     fn of(lines: Vec<Line<'a>>) -> Self {
         let (headers, entries): (Vec<_>, Vec<_>) = lines.into_iter().partition(pi::is_header);
         let of_header = |key: &str| headers.first()?.text_at(key).map(str::to_owned);

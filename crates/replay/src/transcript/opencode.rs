@@ -74,7 +74,7 @@ impl StoredSession {
 
     fn into_parts(mut self, notes: &mut Notes) -> Parts {
         let left = self.take_back(notes);
-        let mut session = Session::default();
+        let mut session = OpenCodeSession::default();
         for entry in &self.messages {
             session.add(entry, notes);
         }
@@ -96,7 +96,7 @@ impl StoredSession {
             self.messages[at].parts.truncate(kept);
         }
         let from = if kept.is_some_and(|kept| kept > 0) { at + 1 } else { at };
-        let mut left = Session::default();
+        let mut left = OpenCodeSession::default();
         for entry in self.messages.drain(from..) {
             left.add(&entry, &mut Notes::default());
             notes.count("messages of branches that were left");
@@ -126,11 +126,11 @@ fn exported(mut document: Map<String, Value>, notes: &mut Notes) -> StoredSessio
 
 /// A session while it is read.
 #[derive(Default)]
-struct Session {
+struct OpenCodeSession {
     messages: Vec<Message>,
 }
 
-impl Session {
+impl OpenCodeSession {
     fn add(&mut self, entry: &Entry, notes: &mut Notes) {
         let time = entry.info.get("time").and_then(|time| time_of(time.get("created")?));
         match text(&entry.info, "role") {

@@ -30,12 +30,14 @@ pub(super) fn query(connection: &Connection, store_id: &str, query: &Query) -> S
     // One snapshot: the versions are read once it is known which ones they are.
     let snapshot = &connection.unchecked_transaction()?;
     let Point { condition: visible, value: at } = Point::new(query.at);
-    let conditions = vec![format!(
+    let mut narrowed =
+        Narrowed { parameters: vec![(":at".to_owned(), at.into())], is_page: is_page(query) };
+    let mut conditions = vec![format!(
         "v.tx_id = (SELECT max(tx_id) FROM version WHERE object = o.object AND tx_id <= {visible})"
     )];
-    let parameters = vec![(":at".to_owned(), at.into())];
-    let mut narrowed = Narrowed { conditions, parameters, is_page: is_page(query) };
-    query.condition.iter().try_for_each(|condition| narrowed.by(condition))?;
+    if let Some(condition) = &query.condition {
+        conditions.extend(narrowed.by(condition)?);
+    }
     // In the order of an index they come as they are wanted, and the first are enough.
     let order = match &query.order[..] {
         [] => Some("ORDER BY o.id"),
@@ -48,7 +50,7 @@ pub(super) fn query(connection: &Connection, store_id: &str, query: &Query) -> S
     let sql = format!(
         "SELECT {}, v.version, o.id {VERSIONS} WHERE {} {}",
         asked.columns(),
-        narrowed.conditions.join(" AND "),
+        conditions.join(" AND "),
         order.unwrap_or_default()
     );
     let mut chosen = Chosen::new(query);
@@ -96,9 +98,8 @@ fn is_page(query: &Query) -> bool {
     by_tx && matches!(&query.condition, Some(Condition::All(all)) if all.iter().any(bounds))
 }
 
-/// What the versions that may fulfil a query have in common.
+/// What the versions that may fulfil a query have in common, in conditions of SQL.
 struct Narrowed {
-    conditions: Vec<String>,
     parameters: Vec<(String, SqlValue)>,
     /// Whether to walk from a version on: for each page by type, SQLite would rather sort all
     /// objects of the type.
@@ -110,23 +111,36 @@ impl Narrowed {
         self.parameters.iter().map(|(name, value)| (name.as_str(), value as &dyn ToSql)).collect()
     }
 
-    fn and(&mut self, column: &str, sign: &str, value: impl Into<SqlValue>) {
+    fn is(&mut self, column: &str, sign: &str, value: impl Into<SqlValue>) -> String {
         let name = format!(":p{}", self.parameters.len());
-        self.conditions.push(format!("{column} {sign} {name}"));
+        let condition = format!("{column} {sign} {name}");
         self.parameters.push((name, value.into()));
+        condition
     }
 
-    /// Adds what an index can answer of a condition.
-    fn by(&mut self, condition: &Condition) -> Step<()> {
-        match condition {
-            Condition::All(all) => all.iter().try_for_each(|one| self.by(one))?,
+    /// What indexes can answer of a condition; empty if nothing.
+    fn by(&mut self, condition: &Condition) -> Step<Vec<String>> {
+        Ok(match condition {
+            Condition::All(all) => {
+                all.iter().map(|one| self.by(one)).collect::<Step<Vec<_>>>()?.concat()
+            }
+            Condition::Any(any) => {
+                let before = self.parameters.len();
+                let each: Vec<_> = any.iter().map(|one| self.by(one)).collect::<Step<_>>()?;
+                if each.is_empty() || each.iter().any(Vec::is_empty) {
+                    // One of them may be true of any version.
+                    self.parameters.truncate(before);
+                    return Ok(Vec::new());
+                }
+                let each: Vec<_> = each.iter().map(|all| all.join(" AND ")).collect();
+                vec![format!("({})", each.join(" OR "))]
+            }
+            Condition::Not(_) => Vec::new(),
             Condition::Test(path, test) => self.by_test(QueryField::of(path)?.root, test),
-            Condition::Any(_) | Condition::Not(_) => {}
-        }
-        Ok(())
+        })
     }
 
-    fn by_test(&mut self, root: QueryRoot, test: &Test) {
+    fn by_test(&mut self, root: QueryRoot, test: &Test) -> Vec<String> {
         let is_text = matches!(root, QueryRoot::Id | QueryRoot::Kind);
         let column = match root {
             // Not by the index of types.
@@ -134,7 +148,7 @@ impl Narrowed {
             QueryRoot::Id | QueryRoot::Kind | QueryRoot::TxId | QueryRoot::SystemTime => {
                 column(root)
             }
-            _ => return,
+            _ => return Vec::new(),
         };
         match test {
             Test::Compare(comparison, literal) => {
@@ -145,26 +159,24 @@ impl Narrowed {
                     Literal::Time(time, _) if !is_text => SqlValue::from(time.0),
                     Literal::Number(number) if !is_text => match number.as_i64() {
                         Some(whole) => SqlValue::from(whole),
-                        None => return,
+                        None => return Vec::new(),
                     },
-                    _ => return,
+                    _ => return Vec::new(),
                 };
-                if root == QueryRoot::Kind
+                let leaves_out_toolcalls = root == QueryRoot::Kind
                     && *comparison == Comparison::Equal
-                    && value != SqlValue::from("toolcall".to_owned())
-                {
-                    // Explicit, so that SQLite may use the index without toolcalls.
-                    self.conditions.push("o.type <> 'toolcall'".to_owned());
-                }
-                self.and(column, comparison.into(), value);
+                    && value != SqlValue::from("toolcall".to_owned());
+                let mut conditions = vec![self.is(column, comparison.into(), value)];
+                // Explicit, so that SQLite may use the index without toolcalls.
+                conditions.extend(leaves_out_toolcalls.then(|| "o.type <> 'toolcall'".to_owned()));
+                conditions
             }
             Test::StartsWith(start) if is_text => {
-                self.and(column, ">=", start.clone());
-                if let Some(end) = end_of_prefix(start) {
-                    self.and(column, "<", end);
-                }
+                let mut conditions = vec![self.is(column, ">=", start.clone())];
+                conditions.extend(end_of_prefix(start).map(|end| self.is(column, "<", end)));
+                conditions
             }
-            _ => {}
+            _ => Vec::new(),
         }
     }
 }

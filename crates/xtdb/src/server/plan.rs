@@ -33,12 +33,12 @@ pub(super) fn number(tx_id: TxId, written: &[TxId]) -> TxId {
 
 /// The state of an object after everything planned so far.
 #[derive(Debug, Clone)]
-struct Standing {
+struct PlannedObject {
     document: Document,
     latest: rules::Latest,
 }
 
-impl Standing {
+impl PlannedObject {
     fn new(document: Document, tx: i64) -> Result<Self> {
         Ok(Self { latest: documents::latest(&document, TxId(tx))?, document })
     }
@@ -48,7 +48,7 @@ impl Standing {
 pub(super) struct Planner<'b> {
     backend: &'b XtdbBackend,
     planned: usize,
-    objects: HashMap<ObjectId, Option<Standing>>,
+    objects: HashMap<ObjectId, Option<PlannedObject>>,
     nicknames: HashMap<String, Option<Document>>,
     /// Running hashes of planned items, by object and position.
     items: HashMap<(ObjectId, u64), Hash>,
@@ -115,13 +115,13 @@ impl<'b> Planner<'b> {
         let exact: Vec<ObjectId> = exact.into_iter().cloned().collect();
         for (id, found) in exact.iter().zip(self.backend.documents(&exact, At::Latest)?) {
             let standing =
-                found.map(|(tx, document)| Standing::new(document, tx.id)).transpose()?;
+                found.map(|(tx, document)| PlannedObject::new(document, tx.id)).transpose()?;
             self.objects.insert(id.clone(), standing);
         }
         let mut found = self.backend.latest_documents(plain.iter().copied())?;
         for id in plain {
             let document = found.remove(id.as_str());
-            let standing = document.map(|document| Standing::new(document, 0)).transpose()?;
+            let standing = document.map(|document| PlannedObject::new(document, 0)).transpose()?;
             self.objects.insert(id.clone(), standing);
         }
         Ok(())
@@ -199,7 +199,7 @@ impl<'b> Planner<'b> {
             item_count: count,
             forgotten: false,
         };
-        self.objects.insert(id.clone(), Some(Standing { document, latest }));
+        self.objects.insert(id.clone(), Some(PlannedObject { document, latest }));
         Ok(Outcome::Written)
     }
 
@@ -207,7 +207,7 @@ impl<'b> Planner<'b> {
     fn splice(
         &mut self,
         put: &Put,
-        standing: Option<&Standing>,
+        standing: Option<&PlannedObject>,
         changes: &mut Vec<TxOp>,
     ) -> Result<(u64, Option<Hash>)> {
         let id = &put.envelope.id;
@@ -310,12 +310,12 @@ impl<'b> Planner<'b> {
         Ok(found)
     }
 
-    fn standing(&mut self, id: &ObjectId) -> Result<Option<Standing>> {
+    fn standing(&mut self, id: &ObjectId) -> Result<Option<PlannedObject>> {
         if let Some(known) = self.objects.get(id) {
             return Ok(known.clone());
         }
         let found = self.backend.document(id, At::Latest, &Room::for_answers())?;
-        let found = found.map(|(tx, document)| Standing::new(document, tx.id)).transpose()?;
+        let found = found.map(|(tx, document)| PlannedObject::new(document, tx.id)).transpose()?;
         self.objects.insert(id.clone(), found.clone());
         Ok(found)
     }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use rusqlite::{OptionalExtension, Row};
 use serde_json::Value;
 
-use super::Session;
+use super::OpenClawSession;
 use crate::transcript::Parts;
 use crate::transcript::foreign::{Failure, Foreign, check};
 use crate::transcript::lines::{Line, object_of};
@@ -136,7 +136,11 @@ fn has_session(foreign: &Foreign, id: &str) -> Result<bool, Failure> {
 }
 
 /// The entries of a session.
-fn session(foreign: &Foreign, id: &str, notes: &mut Notes) -> Result<Session<'static>, Failure> {
+fn session(
+    foreign: &Foreign,
+    id: &str,
+    notes: &mut Notes,
+) -> Result<OpenClawSession<'static>, Failure> {
     let columns = foreign.columns(TABLE)?;
     let is_compressed = columns.iter().any(|column| column == COMPRESSED[0]);
     let mut rows = foreign.connection.prepare(if is_compressed {
@@ -161,7 +165,7 @@ fn session(foreign: &Foreign, id: &str, notes: &mut Notes) -> Result<Session<'st
             Err(_) => notes.count_at("rows that are not JSON objects left out", number),
         }
     }
-    Ok(Session::of(lines))
+    Ok(OpenClawSession::of(lines))
 }
 
 /// The JSON of a row; `None` if it is damaged.
@@ -187,7 +191,7 @@ struct Copies {
 }
 
 impl Copies {
-    fn add(&mut self, session: &Session<'_>) {
+    fn add(&mut self, session: &OpenClawSession<'_>) {
         let at = self.last.len();
         let messages = session.entries.iter().filter(|entry| entry.object.contains_key("message"));
         let ids = messages.filter_map(|entry| entry.object.get("id").and_then(Value::as_str));
