@@ -46,7 +46,7 @@ impl Memory {
         found.extend(self.note_written_in_project(&written));
         let told: Vec<String> = found.iter().map(|finding| format!("- {finding}")).collect();
         let told = (!told.is_empty())
-            .then(|| format!("MemoryWrite. The check of memory found:\n{}", told.join("\n")));
+            .then(|| format!("Written. The check of memory found:\n{}", told.join("\n")));
         let rests = self.resting_words(&written);
         let parts: Vec<String> = told.into_iter().chain(rests).collect();
         (!parts.is_empty()).then(|| parts.join("\n"))

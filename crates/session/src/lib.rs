@@ -74,7 +74,7 @@ pub use record::{
     CallRecord, FailedCall, PayloadRecord, SlotEdit, SlotRecord, Withheld, WithheldReason,
 };
 pub use report::{ReportKind, Reported};
-pub use sets::{Active, ActiveView, MetObject, Sets};
+pub use sets::{Active, ActiveView, PoolObject, Sets};
 pub use showings::Showing;
 pub use state::{Asked, Effect, Ended, LeftSums, MemoryChange, Note, Requests, Sent, Session};
 pub use treatment::{Fold, ReadPart, Treatment, Way};

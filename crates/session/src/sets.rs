@@ -46,7 +46,7 @@ pub struct Active {
 
 /// An object of the metadata pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MetObject {
+pub struct PoolObject {
     /// The object.
     pub id: ObjectId,
     /// When it was last met: larger is later.
@@ -59,7 +59,7 @@ pub struct MetObject {
 #[derive(Debug, Clone, Default)]
 pub struct Sets {
     /// Objects known to the model, in the order they became known.
-    pub pool: Vec<MetObject>,
+    pub pool: Vec<PoolObject>,
     places: HashMap<ObjectId, usize>,
     active: BTreeMap<u64, Active>,
     activations: HashMap<ObjectId, u64>,
@@ -287,7 +287,7 @@ impl Sets {
             return;
         }
         self.places.insert(id.clone(), self.pool.len());
-        self.pool.push(MetObject { id: id.clone(), seen: self.seen, activated });
+        self.pool.push(PoolObject { id: id.clone(), seen: self.seen, activated });
     }
 }
 

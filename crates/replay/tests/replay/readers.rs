@@ -451,7 +451,7 @@ fn what_agents_of_codex_tell_each_other_is_kept() {
         ),
         item(json!({ "type": "function_call_output", "call_id": "c1", "output": "started" })),
         item(
-            json!({ "type": "agent_message", "author": "/root/a", "recipient": "/root", "content": said("input_text", "FoundSessions it.") }),
+            json!({ "type": "agent_message", "author": "/root/a", "recipient": "/root", "content": said("input_text", "Found it.") }),
         ),
         item(
             json!({ "type": "agent_message", "author": "/root/a", "content": [{ "type": "encrypted_content", "encrypted_content": "x" }] }),
@@ -468,7 +468,7 @@ fn what_agents_of_codex_tell_each_other_is_kept() {
             "user: Ask.",
             "assistant: c1:spawn_agent{}",
             "result: started",
-            "put in: FoundSessions it.",
+            "put in: Found it.",
             "assistant: It is found."
         ]
     );
@@ -632,7 +632,7 @@ fn what_the_provider_runs_is_said_and_documents_are_texts() {
     let list = read(&lines(&[
         json!({ "role": "user", "content": [
             { "type": "document", "title": "Plan", "source": { "type": "text", "data": "Build." } },
-            { "type": "search_result", "source": "x", "title": "Hit", "content": [{ "type": "text", "text": "FoundSessions." }] },
+            { "type": "search_result", "source": "x", "title": "Hit", "content": [{ "type": "text", "text": "Found." }] },
         ] }),
         json!({ "role": "assistant", "content": [
             { "type": "server_tool_use", "id": "w", "name": "web_search", "input": {} },
