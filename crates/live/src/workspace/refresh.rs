@@ -57,7 +57,7 @@ impl LiveSession {
         Ok(changes)
     }
 
-    /// Records what happened to the files that stand. In `log`, [`Self::tell`] says what differs from
+    /// Records what happened to the files that stand. In `log`, [`tell`] says what differs from
     /// what the model was told; `pools` shows it, so here the person is told.
     fn check_standing_files(&mut self) -> Result<Vec<(ObjectId, FileChange)>> {
         let began = self.journal.store.now();
