@@ -24,7 +24,7 @@ pub struct KnownPage {
     pub file: String,
     /// Texts of the headings above it.
     pub headings: Vec<String>,
-    /// Its words, see [`words`]; the first ones are enough.
+    /// Its words, see [`words`](crate::page::words); the first ones are enough.
     pub words: Vec<String>,
     /// Whether it stood at the last look at what is checked out now. If not, it stands on another
     /// branch, and no page here is an edited version of it.

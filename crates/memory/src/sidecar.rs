@@ -3,7 +3,7 @@
 //! files say.
 //!
 //! A project's folder comes with a clone, and so may anything in it. Files that only the program
-//! reads and writes therefore live in the user's own folder ([`OWN_FILES`]), and no link in a
+//! reads and writes therefore live in the user's own folder (`OWN_FILES`), and no link in a
 //! project's folder is followed for reading or writing, whether or not it leads out. The user's own
 //! folder may lead wherever its user wants.
 

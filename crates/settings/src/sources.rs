@@ -32,10 +32,10 @@ pub struct SettingValue {
 /// Every setting with the value that counts and its source, in the order of the documentation:
 /// wrong values in the files do not, see [`crate::wrong_values`].
 ///
-/// `variable`: returns the value of an environment variable. The folders are as in [`crate::load`].
+/// `variable`: returns the value of an environment variable. The folders are as in [`crate::load()`].
 ///
 /// # Errors
-/// As [`crate::wrong_values`] and [`Settings::in_environment`].
+/// As [`crate::wrong_values`] and [`config::Settings::in_environment`].
 pub fn setting_values(
     agent_dir: Option<&Path>,
     trusted_project: Option<&Path>,

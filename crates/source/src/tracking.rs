@@ -101,7 +101,7 @@ impl Tracker {
     /// were written; a file is reported once it was indexed.
     ///
     /// # Errors
-    /// As [`Self::start`].
+    /// As `start`.
     pub fn of_store(
         store: Store,
         options: TrackingOptions,

@@ -37,7 +37,7 @@ pub fn check(store: &Store) -> Result<Report> {
 }
 
 /// As [`check`], or, unless `deep`, of what was written last alone, in a store of more than
-/// [`NEWEST_VERSIONS`]: takes the same time however much has piled up.
+/// `NEWEST_VERSIONS`: takes the same time however much has piled up.
 ///
 /// # Errors
 /// As [`check`].

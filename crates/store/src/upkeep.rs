@@ -75,7 +75,7 @@ impl Replaced {
     }
 }
 
-/// The data that [`SqliteBackend::collect`] drops.
+/// The data that `gc` drops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Garbage {
