@@ -154,6 +154,8 @@ impl LiveSession {
                 match self.journal.no_content(file, version).as_deref() {
                     Some("not_read") => Expected::File,
                     Some("deleted") => Expected::Nothing,
+                    // The store holds no reason of it any more, and its text is not read again.
+                    None if self.journal.is_forgotten(file)? => continue,
                     _ => Expected::Stamp(None),
                 }
             };

@@ -39,25 +39,34 @@ pub(super) fn query(connection: &Connection, store_id: &str, query: &Query) -> S
         conditions.extend(narrowed.by(condition)?);
     }
     // In the order of an index they come as they are wanted, and the first are enough.
-    let order = match &query.order[..] {
-        [] => Some("ORDER BY o.id"),
-        [Order { field, descending }] if is_tx(field) => {
-            Some(if *descending { "ORDER BY v.tx_id DESC, o.id" } else { "ORDER BY v.tx_id, o.id" })
+    let order = match query.order.first() {
+        None => Some("ORDER BY o.id"),
+        Some(Order { field, descending: true }) if is_tx(field) => {
+            Some("ORDER BY v.tx_id DESC, o.id")
         }
-        _ => None,
+        Some(Order { field, .. }) if is_tx(field) => Some("ORDER BY v.tx_id, o.id"),
+        Some(_) => None,
     };
     let asked = Asked::new(&query.fields(), snapshot)?;
     let sql = format!(
-        "SELECT {}, v.version, o.id {VERSIONS} WHERE {} {}",
+        "SELECT {}, v.version, v.tx_id, o.id {VERSIONS} WHERE {} {}",
         asked.columns(),
         conditions.join(" AND "),
         order.unwrap_or_default()
     );
     let mut chosen = Chosen::new(query);
+    let mut last: Option<i64> = None;
     snapshot.each(&sql, &*narrowed.parameters(), |row| {
+        let tx_id: i64 = row.get("tx_id")?;
+        // Those of one transaction come in the order that is wanted only if it is the last criterion.
+        let is_within = query.order.len() > 1 && last == Some(tx_id);
+        if order.is_some() && chosen.is_full() && !is_within {
+            return Ok(false);
+        }
         let (version, id): (i64, String) = (row.get("version")?, row.get("id")?);
         chosen.consider(&ObjectId::new(id), version, &|path| asked.values(row, path))?;
-        Ok(order.is_none() || !chosen.is_full())
+        last = Some(tx_id);
+        Ok(true)
     })?;
     let sql = format!("SELECT {VERSION_COLUMNS} {VERSIONS} WHERE v.version = ?1");
     let read =
