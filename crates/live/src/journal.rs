@@ -230,13 +230,14 @@ impl Journal {
 
     /// The item at a position of the chat, staged or stored.
     fn item(&self, at: u64) -> Result<Cow<'_, str>> {
-        if let Some(change) = self.staged.chat.as_ref().filter(|change| at >= change.keep) {
-            let place = usize::try_from(at - change.keep).unwrap_or(usize::MAX);
-            if let Some(item) = change.add.get(place) {
-                return Ok(Cow::Borrowed(item));
+        let item = match self.staged.chat.as_ref().filter(|change| at >= change.keep) {
+            // What the store has from there on is cut off.
+            Some(change) => {
+                let place = usize::try_from(at - change.keep).unwrap_or(usize::MAX);
+                change.add.get(place).map(|item| Cow::Borrowed(item.as_str()))
             }
-        }
-        let item = self.stored_item(at)?.map(Cow::Owned);
+            None => self.stored_item(at)?.map(Cow::Owned),
+        };
         item.ok_or_else(|| Error::NotFound {
             id: self.ids.chat.clone(),
             at: format!("with message {at}"),
