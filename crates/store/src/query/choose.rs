@@ -41,7 +41,7 @@ impl<'q, T> Chosen<'q, T> {
         {
             return Ok(());
         }
-        let key = |order: &Order| Ok(values(&order.field)?.into_iter().next());
+        let key = |order: &Order| Ok(values(&order.field)?.into_iter().next().map(key_of));
         let keys = self.query.order.iter().map(key).collect::<Result<Keys, E>>()?;
         self.found.push((keys, id.clone(), version));
         if self.found.len() / 2 > self.most {
@@ -76,6 +76,11 @@ impl<'q, T> Chosen<'q, T> {
         });
         self.found.truncate(self.most);
     }
+}
+
+/// What is kept of a value to order by: lists and objects are all equal, and may be large.
+fn key_of(value: Value) -> Value {
+    if value.is_array() || value.is_object() { Value::Array(Vec::new()) } else { value }
 }
 
 fn count(number: u64) -> usize {
