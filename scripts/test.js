@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { settle } from "./lib/again.js";
 import { runCargoTests } from "./lib/cargo.js";
+import { slowness } from "./lib/machine-speed.js";
 import { installOpenClaw } from "./lib/openclaw-host.js";
 import { run } from "./lib/run.js";
 import { addUp, closingLines, overBudget, slowestTests } from "./lib/test-results.js";
@@ -44,13 +45,19 @@ if (isOnVitest) {
   played.push(await runVitest(only === "openclaw" ? ["--project", "openclaw", ...forwarded] : forwarded, env));
 }
 const results = [];
+let slow = 1;
 for (const part of played) {
+  slow = Math.max(slow, slowness());
   results.push(await settle(part));
 }
 const seconds = played.reduce((sum, part) => sum + part.seconds, 0);
-const { lines, code } = closingLines(addUp([...results, overBudget(seconds, budgetSeconds[tier])]));
+const { lines, code } = closingLines(addUp([...results, overBudget(seconds, budgetSeconds[tier] * slow)]));
 const times = played.flatMap((part) => part.times);
-console.log([...slowestTests(times), `${Math.round(seconds)} s of processor time`, ...lines].join("\n"));
+console.log(
+  [...slowestTests(times), `${Math.round(seconds)} s of processor time, slowness ${slow.toFixed(1)}`, ...lines].join(
+    "\n",
+  ),
+);
 process.exitCode = code;
 
 /** @param {string} part */

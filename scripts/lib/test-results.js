@@ -141,7 +141,7 @@ export function slowestTests(times) {
  * @returns {Results}
  */
 export function overBudget(seconds, budget) {
-  const message = `${Math.round(seconds)} s of processor time, more than ${budget} (scripts/lib/tiers.js)`;
+  const message = `${Math.round(seconds)} s of processor time, more than ${Math.round(budget)} (scripts/lib/tiers.js)`;
   return seconds > budget ? { ...nothing, failed: 1, failures: [{ name: "the time of all tests", message }] } : nothing;
 }
 
