@@ -16,6 +16,21 @@ import { root } from "./setup.js";
 const revised = 50;
 const versions = 10;
 
+/** What is asked of us, and of SQL. Each looks at the metadata of all objects. */
+const queries = /** @type {const} */ ([
+  [
+    "by field, none found",
+    "char_count > 100000 limit 10",
+    "AND json_extract(fields, '$.char_count') > 100000 LIMIT 10",
+  ],
+  ["by tag, none found", 'tags = "none" limit 10', "AND json_extract(fields, '$.tags') = 'none' LIMIT 10"],
+  [
+    "for the ten longest",
+    "order by char_count desc limit 10",
+    "ORDER BY json_extract(fields, '$.char_count') DESC LIMIT 10",
+  ],
+]);
+
 /** Source of every object by its ID, for puts. @type {Map<string, import("../index.js").Source | null>} */
 const sources = new Map();
 
@@ -76,6 +91,18 @@ async function compare(folder, count) {
     (turn) => store.put(file(any(turn), text(count + turn))),
     (turn) => plain.put(any(turn), 1_000_000 + turn, Date.now(), text(count + turn)),
   );
+  await row(
+    "page of 100 by type",
+    (turn) => store.list("file", { after: any(turn), limit: 100 }),
+    (turn) => plain.page(any(turn)),
+  );
+  for (const [what, ours, sql] of queries) {
+    await row(
+      `query ${what}`,
+      () => store.query(ours),
+      () => plain.query(sql),
+    );
+  }
   if (count >= 100_000) {
     await store.search("first");
     for (const [share, words] of searches) {
@@ -170,6 +197,10 @@ function openPlain(path) {
   const asOf = database.prepare(`${columns} AND tx_id <= ? ORDER BY tx_id DESC LIMIT 1`);
   const asOfTime = database.prepare(`${columns} AND time <= ? ORDER BY tx_id DESC LIMIT 1`);
   const all = database.prepare(`${columns} ORDER BY tx_id DESC`);
+  const newest = `SELECT id, tx_id, time, source_hash, content_hash, fields FROM version AS v
+    WHERE tx_id = (SELECT max(tx_id) FROM version WHERE id = v.id)`;
+  const page = database.prepare(`${newest} AND id > ? ORDER BY id LIMIT 100`);
+  const asked = new Map(queries.map(([, , sql]) => [sql, database.prepare(`${newest} ${sql}`)]));
   const insert = database.prepare("INSERT INTO version VALUES (?, ?, ?, ?, ?, ?, ?)");
   const insertText = database.prepare("INSERT INTO file VALUES (?, ?)");
   const search = database.prepare(`SELECT path, snippet(file, 1, '[', ']', '…', 16) FROM file
@@ -200,6 +231,10 @@ function openPlain(path) {
     asOfTime: (id, time) => version(asOfTime.get(id, time)),
     /** @param {string} id */
     history: (id) => all.all(id).map(version),
+    /** @param {string} after an ID */
+    page: (after) => page.all(after).map(version),
+    /** @param {(typeof queries)[number][2]} sql */
+    query: (sql) => asked.get(sql)?.all().map(version),
     /** @param {string} words */
     search: (words) => search.all(words.replaceAll(" ", " OR ")),
     close: () => database.close(),
