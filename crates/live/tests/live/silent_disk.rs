@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use config::Settings;
 use files::looks::silent_places;
@@ -24,9 +24,8 @@ use testing::skip::skip;
 /// then: it answers only after everything was tried.
 const DEADLINE: Duration = Duration::from_secs(240);
 
-/// Longest time for this many calls if none of them waits: a look at a disk that is not yet known
-/// to be silent takes half a second.
-const CALLS: (usize, Duration) = (40, Duration::from_secs(15));
+/// Calls while the disk is silent.
+const CALLS: usize = 40;
 
 /// A host with a folder `far` whose disk can be silenced.
 struct Far {
@@ -109,11 +108,6 @@ fn library(owner: &TempDir) -> Option<PathBuf> {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test measures")]
-fn now() -> Instant {
-    Instant::now()
-}
-
 fn threads() -> usize {
     fs::read_dir("/proc/self/task").unwrap().count()
 }
@@ -140,13 +134,13 @@ fn a_call_does_not_wait_for_a_file_that_does_not_answer() {
     let folder = far.flag.with_file_name("far");
     assert_eq!(silent_places(), [folder]);
 
-    let (before, began) = (threads(), now());
-    for _ in 0..CALLS.0 {
+    let before = threads();
+    for _ in 0..CALLS {
         far.host.user("go on");
         far.send();
     }
-    assert!(began.elapsed() < CALLS.1, "{:?}", began.elapsed());
-    // On a busy machine one more may have been needed at the same time; one a call would be 40.
+    // One that waits keeps a thread. On a busy machine one more may have been needed at the same
+    // time; one a call would be 40.
     assert!(threads() <= before + 3, "{} threads, {before} before", threads());
 
     far.answer();
