@@ -11,6 +11,7 @@ import { Engine } from "../openclaw-plugin/engine.js";
 import { Failures } from "../openclaw-plugin/failures.js";
 import { Heard } from "../openclaw-plugin/heard.js";
 import type { HostFunctions, HostMessage } from "../openclaw-plugin/host.d.ts";
+import { showResult } from "../openclaw-plugin/middleware.js";
 import { modelOf, Rates, Room } from "../openclaw-plugin/model.js";
 import { Plugin } from "../openclaw-plugin/plugin.js";
 import { Sessions } from "../openclaw-plugin/sessions.js";
@@ -521,6 +522,48 @@ test("what a person chooses counts where it cannot be kept", async () => {
   rmSync(folder);
   expect(await sessions.choices.take("third", {})).toBeUndefined();
   expect(await sessions.choices.of("s")).toEqual({ off: true });
+});
+
+test("turned off or on within a turn, the rest of it is plain", async () => {
+  const folder = temporaryFolder();
+  const plugin = new Plugin(join(folder, "palimpsest"), { warn: () => {} });
+  plugin.sessions.configure({ store: "store.sqlite", track: false });
+  plugin.authority.configure(...madeUpHost());
+  const who = { sessionId: "s", sessionKey: "agent:main:main" };
+  const host = { buildMemorySystemPromptAddition: () => undefined } as unknown as HostFunctions;
+  const text = Array.from({ length: 3000 }, (_, at) => `line ${at} of an output`).join("\n");
+  let time = 1;
+  /** Whether an output is shown in part in a turn in which a person types this. */
+  const turn = async (...typed: string[]) => {
+    const engine = new Engine(plugin, { workspaceDir: folder }, host);
+    const params = {
+      ...who,
+      messages: [user("one", 1)],
+      runtimeSettings: { executionHost: { id: "openclaw-embedded" } },
+    };
+    const limits = { maxOutputTokens: 1 };
+    await engine.assemble({ ...params, runtimeSettings: { ...params.runtimeSettings, limits } });
+    const toolCallId = `c${time}`;
+    const content = [{ type: "toolCall", id: toolCallId, name: "exec", arguments: {} }];
+    plugin.write(called(toolCallId, ++time, { content }), who.sessionKey);
+    for (const args of typed) {
+      await runCommand(plugin, { ...who, ...operator, args });
+    }
+    const event = { toolCallId, toolName: "exec", args: {}, result: { content: [{ type: "text", text }] } };
+    const shown = await showResult(plugin, event, who);
+    expect((await engine.assemble(params)).messages).toHaveLength(1);
+    expect(await engine.commitTurn({ ...who, advancementKey: "k", messages: [] })).toEqual({ status: "committed" });
+    await engine.dispose();
+    return shown !== undefined;
+  };
+  expect(await turn()).toBe(true);
+  expect(await turn("off")).toBe(false);
+  expect(await turn("on")).toBe(false);
+  expect(await turn("off", "on")).toBe(false);
+  expect(await turn()).toBe(true);
+  expect(plugin.failures.newest).toBeUndefined();
+  expect((await plugin.sessions.opened("s"))?.users).toBe(0);
+  await plugin.sessions.closeAll();
 });
 
 test("commands may be written with capitals, and work as printed", async () => {

@@ -41,10 +41,8 @@ export class Engine {
   #host;
   /** The turn that the instance serves. @type {{ sessionId: string, sessionKey?: string } | undefined} */
   #turn;
-  /** The session; undefined where Palimpsest is off, or its store was lost in this turn. @type {Current | undefined} */
+  /** The session, which must not close while the turn runs; undefined where Palimpsest is off, or its store was lost in this turn. @type {Current | undefined} */
   #current;
-  /** The session that must not close while the turn runs. @type {Current | undefined} */
-  #held;
   #addition = "";
   /** The history of the turn as it was before the prompt. @type {readonly HostMessage[]} */
   #history = [];
@@ -111,9 +109,7 @@ export class Engine {
     this.#history = messages;
     this.#plugin.begin(sessionId, sessionKey, messages, prompt);
     const cwd = this.#ctx.workspaceDir ?? process.cwd();
-    const current = await this.#plugin.sessions.of({ sessionId, sessionKey, cwd });
-    this.#hold(current);
-    this.#current = current;
+    this.#use(await this.#plugin.sessions.of({ sessionId, sessionKey, cwd }));
     await this.#remember(sessionId, messages);
     this.#addition = await this.#additionFor(params);
     return asksAgain(params) ? plain(messages) : this.#within(params);
@@ -140,6 +136,10 @@ export class Engine {
 
   /** Before a call to the model. @param {AssembleParams} params */
   async #within(params) {
+    if (this.#current !== undefined) {
+      // A person may have turned it off since, and on again.
+      this.#use(await this.#plugin.sessions.opened(params.sessionId));
+    }
     this.#current?.room.within(params);
     await this.#remember(params.sessionId, withImages(this.#history, params.messages));
     return this.#assembled(params, this.#plugin.historyOf(params.sessionId) ?? params.messages);
@@ -188,7 +188,7 @@ export class Engine {
         current.session.recordFailedCall(describe(error)),
       );
       if (await sessions.giveUp(params.sessionId, error)) {
-        this.#current = undefined;
+        this.#use(undefined);
       }
       return plain(history);
     }
@@ -249,7 +249,7 @@ export class Engine {
   async commitTurn({ sessionId, sessionKey, advancementKey, messages }) {
     const cwd = this.#ctx.workspaceDir ?? process.cwd();
     const { sessions } = this.#plugin;
-    const current = this.#current ?? (await sessions.of({ sessionId, sessionKey, cwd }));
+    const current = await sessions.of({ sessionId, sessionKey, cwd });
     try {
       return current === undefined
         ? { status: "committed" }
@@ -291,19 +291,18 @@ export class Engine {
       this.#plugin.end(this.#turn.sessionId, this.#turn.sessionKey);
       this.#turn = undefined;
     }
-    this.#hold(undefined);
-    this.#current = undefined;
+    this.#use(undefined);
   }
 
   /** @param {Current | undefined} current */
-  #hold(current) {
-    if (this.#held !== undefined) {
-      this.#held.users--;
+  #use(current) {
+    if (this.#current !== undefined) {
+      this.#current.users--;
     }
     if (current !== undefined) {
       current.users++;
     }
-    this.#held = current;
+    this.#current = current;
   }
 }
 

@@ -41,8 +41,8 @@ export async function showResult(plugin, event, ctx) {
   }
   const current = await sessions.opened(ctx.sessionId);
   const history = plugin.historyOf(ctx.sessionId);
-  // OpenClaw may run a turn without the engine; then nothing of it is ours to change.
-  if (current === undefined || history === undefined) {
+  // OpenClaw may run a turn without the engine, or we were turned on within it; then nothing of it is ours to change.
+  if (current === undefined || current.users === 0 || history === undefined) {
     return undefined;
   }
   return failures.guarded(`could not follow up a \`${event.toolName}\` call`, undefined, () =>
