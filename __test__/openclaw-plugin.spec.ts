@@ -524,6 +524,20 @@ test("what a person chooses counts where it cannot be kept", async () => {
   expect(await sessions.choices.of("s")).toEqual({ off: true });
 });
 
+test("choices that come together are all kept, also while unread", async () => {
+  const folder = temporaryFolder();
+  const { choices } = new Sessions(folder, new Failures(folder, console, async (text) => text), new Authority());
+  const names = ["a", "b", "c", "d", "e", "f"];
+  expect(await Promise.all(names.map((name) => choices.take(name, { strangers: [name.repeat(999)] })))).toEqual(
+    names.map(() => undefined),
+  );
+  const file = join(folder, "openclaw-sessions.json");
+  expect(Object.keys(JSON.parse(readFileSync(file, "utf8")))).toEqual(names);
+  rmSync(file);
+  mkdirSync(file);
+  expect(await choices.of("a")).toEqual({ strangers: ["a".repeat(999)] });
+});
+
 test("turned off or on within a turn, the rest of it is plain", async () => {
   const folder = temporaryFolder();
   const plugin = new Plugin(join(folder, "palimpsest"), { warn: () => {} });

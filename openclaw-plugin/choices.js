@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { describe } from "../lib/failures.js";
+import { Queue } from "../lib/queue.js";
 
 /**
  * What a person chose for a session, by its ID, or for a conversation, by its name; and who else than an owner wrote in one that counts as
@@ -21,11 +22,12 @@ export class Choices {
   #known;
   /** Those of them that could not be written. @type {Record<string, Choice>} */
   #unkept = {};
+  #turns = new Queue();
 
   /** @param {string} file */
   constructor(file) {
     this.#file = file;
-    this.#known = choicesIn(() => readFileSync(file, "utf8"));
+    this.#known = choicesIn(() => readFileSync(file, "utf8")) ?? {};
   }
 
   /** Whether one of these sessions and conversations is off, as far as is known without a look. @param {string[]} names */
@@ -43,7 +45,12 @@ export class Choices {
    * @param {string} name of a session or conversation
    * @param {Choice} choice
    */
-  async take(name, choice) {
+  take(name, choice) {
+    return this.#turns.run(() => this.#keep(name, choice));
+  }
+
+  /** @param {string} name @param {Choice} choice */
+  async #keep(name, choice) {
     const { [name]: known, ...others } = await this.#all();
     const kept = Object.entries(others).slice(1 - maxChoices);
     const all = Object.fromEntries([...kept, [name, { ...known, ...choice }]]);
@@ -64,17 +71,18 @@ export class Choices {
   }
 
   async #all() {
-    const text = await readFile(this.#file, "utf8").catch(() => "");
-    this.#known = { ...choicesIn(() => text), ...this.#unkept };
+    const text = await readFile(this.#file, "utf8").catch(({ code }) => (code === "ENOENT" ? "{}" : ""));
+    // What cannot be read says nothing else than before.
+    this.#known = { ...(choicesIn(() => text) ?? this.#known), ...this.#unkept };
     return this.#known;
   }
 }
 
-/** @param {() => string} read the file @returns {Record<string, Choice>} */
+/** Undefined where they cannot be read. @param {() => string} read the file @returns {Record<string, Choice> | undefined} */
 function choicesIn(read) {
   try {
     return JSON.parse(read()) ?? {};
   } catch {
-    return {};
+    return undefined;
   }
 }
