@@ -538,6 +538,36 @@ test("choices that come together are all kept, also while unread", async () => {
   expect(await choices.of("a")).toEqual({ strangers: ["a".repeat(999)] });
 });
 
+test("off and `memory off` hold for what begins in the chat later", async () => {
+  const folder = temporaryFolder();
+  const plugin = new Plugin(join(folder, "palimpsest"), console);
+  const { sessions } = plugin;
+  sessions.configure({ store: "store.sqlite", track: false });
+  plugin.authority.configure(...madeUpHost());
+  const who = (sessionId: string, sessionKey = "agent:main:main") => ({ sessionId, sessionKey, cwd: folder });
+  const child = who("child", "agent:main:subagent:1");
+  sessions.conversations.willSpawn(child.sessionKey, "agent:main:main");
+  const answer = (sessionId: string, args: string) => runCommand(plugin, { ...who(sessionId), ...operator, args });
+  await answer("today", "memory off");
+  expect([await sessions.of(who("tomorrow")), await sessions.of(child)]).toMatchObject([
+    { memory: { isOff: true } },
+    { memory: { isOff: true } },
+  ]);
+  await sessions.closeAll();
+  await answer("today", "off");
+  for (const begun of [who("tomorrow"), child]) {
+    expect(await sessions.of(begun)).toBeUndefined();
+    expect(sessions.offersTools(begun)).toBe(false);
+  }
+  await sessions.choices.take("tomorrow", { off: true });
+  await answer("tomorrow", "on");
+  for (const begun of [who("today"), who("tomorrow"), child]) {
+    expect(await sessions.of(begun)).toBeDefined();
+    expect(sessions.offersTools(begun)).toBe(true);
+  }
+  await sessions.closeAll();
+});
+
 test("turned off or on within a turn, the rest of it is plain", async () => {
   const folder = temporaryFolder();
   const plugin = new Plugin(join(folder, "palimpsest"), { warn: () => {} });

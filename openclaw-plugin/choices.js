@@ -1,4 +1,4 @@
-// What persons chose for sessions and conversations, and who else than an owner wrote in one: in a file of ours beside the log, since the
+// What persons chose for conversations, and who else than an owner wrote in one: in a file of ours beside the log, since the
 // store stays shut where a session is off. Decides nothing.
 import { readFileSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
@@ -7,8 +7,8 @@ import { describe } from "../lib/failures.js";
 import { Queue } from "../lib/queue.js";
 
 /**
- * What a person chose for a session, by its ID, or for a conversation, by its name; and who else than an owner wrote in one that counts as
- * the owner's, as `Authority.strangerIn` says it.
+ * What a person chose for a conversation, by its name, or, in earlier builds, for a session, by its ID; and who else than an owner wrote
+ * in one that counts as the owner's, as `Authority.strangerIn` says it.
  * @typedef {{ off?: boolean, memoryOff?: boolean, strangers?: string[] }} Choice
  */
 

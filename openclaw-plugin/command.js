@@ -313,7 +313,7 @@ async function off({ plugin, who, asked, current }, chat) {
     return offText(plugin, who, asked);
   }
   const text = current && plainRequestOf("OpenClaw", current.session.status(), current.room.whole);
-  const problem = await plugin.sessions.choices.take(who.sessionId, { off: true });
+  const problem = await plugin.sessions.choose(who, "off", true);
   await plugin.sessions.close(who.sessionId);
   const off = `Palimpsest is off in this session: the model gets OpenClaw's own messages, without our tools and guidance. \`${command} on\` turns it on again.`;
   return withProblem(text === undefined ? off : `${off}\n${text}`, problem);
@@ -327,10 +327,7 @@ async function on({ plugin, who, asked, current }, chat) {
   if (current !== undefined) {
     return "Palimpsest is on in this session.";
   }
-  let problem;
-  for (const chosen of [who.sessionId, who.sessionKey ?? who.sessionId]) {
-    problem = await plugin.sessions.choices.take(chosen, { off: false });
-  }
+  const problem = await plugin.sessions.choose(who, "off", false);
   const again = await plugin.sessions.of(who);
   const text = again === undefined ? await offText(plugin, who, asked) : "Palimpsest is on again in this session.";
   return withProblem(text, problem);
@@ -400,7 +397,7 @@ function memoryHelp(asked, typedAs) {
 
 /** @param {Plugin} plugin @param {Who} who @param {Current} current @param {boolean} isOn */
 async function turnMemory(plugin, who, current, isOn) {
-  const problem = await plugin.sessions.choices.take(who.sessionId, { memoryOff: !isOn });
+  const problem = await plugin.sessions.choose(who, "memoryOff", !isOn);
   current.memory.isOff = !isOn;
   const text = isOn
     ? "Memory is on in this session: the next prompt has it."

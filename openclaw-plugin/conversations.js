@@ -49,7 +49,7 @@ export class Conversations {
    * @returns {Promise<{ conversation: Conversation, name: string }>}
    */
   async whose(sessionId, sessionKey) {
-    const name = this.#nameOf(sessionId, sessionKey);
+    const name = this.nameOf(sessionId, sessionKey);
     const conversation = await this.#authority.conversationOf(name);
     if (conversation !== "owner") {
       return { conversation, name };
@@ -71,8 +71,8 @@ export class Conversations {
     return { conversation, name, isElsewhere };
   }
 
-  /** @param {string} sessionId @param {string | undefined} sessionKey */
-  #nameOf(sessionId, sessionKey) {
+  /** The name of a session's conversation. @param {string} sessionId @param {string | undefined} sessionKey */
+  nameOf(sessionId, sessionKey) {
     return this.#roots.get(sessionKey ?? "") ?? sessionKey ?? sessionId;
   }
 
@@ -88,7 +88,7 @@ export class Conversations {
     if (ctx.sessionId === undefined) {
       return;
     }
-    const name = this.#nameOf(ctx.sessionId, ctx.sessionKey);
+    const name = this.nameOf(ctx.sessionId, ctx.sessionKey);
     const stranger = this.#authority.strangerIn(ctx);
     if (ctx.senderIsOwner !== undefined && stranger === undefined) {
       // Without an owner it is an operator who is none, or a run of the host's own that follows up an owner's.

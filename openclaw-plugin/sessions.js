@@ -155,8 +155,33 @@ export class Sessions {
   }
 
   /** Whether a run gets our tools: not where a person turned us off. @param {ToolContext} ctx */
-  offersTools({ sessionId = "", sessionKey = "" }) {
-    return this.#config.enabled !== false && !this.choices.isOneOff([sessionId, sessionKey]);
+  offersTools({ sessionId = "", sessionKey }) {
+    return this.#config.enabled !== false && !this.choices.isOneOff(this.#namesOf({ sessionId, sessionKey }));
+  }
+
+  /** By which names choices count for a session: its key, that of the conversation it works for, and its ID. @param {Pick<Who, "sessionId" | "sessionKey">} who */
+  #namesOf({ sessionId, sessionKey = sessionId }) {
+    return [...new Set([sessionKey, this.conversations.nameOf(sessionId, sessionKey), sessionId])];
+  }
+
+  /** Whether a person chose something for a session. @param {Pick<Who, "sessionId" | "sessionKey">} who @param {"off" | "memoryOff"} what */
+  async #isChosen(who, what) {
+    const chosen = await Promise.all(this.#namesOf(who).map((name) => this.choices.of(name)));
+    return chosen.some((choice) => choice[what] === true);
+  }
+
+  /**
+   * Takes what a person chose where a session is, also for those that begin there later. As `Choices.take`.
+   * @param {Pick<Who, "sessionId" | "sessionKey">} who
+   * @param {"off" | "memoryOff"} what
+   * @param {boolean} isSo
+   */
+  async choose(who, what, isSo) {
+    let problem;
+    for (const name of this.#namesOf(who).slice(0, isSo ? 1 : undefined)) {
+      problem = await this.choices.take(name, { [what]: isSo });
+    }
+    return problem;
   }
 
   /** The settings: environment variables over the plugin's configuration over the defaults. @returns {Promise<Settings>} */
@@ -239,7 +264,7 @@ export class Sessions {
     this.#off.delete(sessionId);
     this.#folders.set(sessionId, who.cwd);
     try {
-      if ((await this.choices.of(sessionId)).off || (await this.choices.of(who.sessionKey ?? "")).off) {
+      if (await this.#isChosen(who, "off")) {
         this.#off.set(sessionId, turnedOff);
         return undefined;
       }
@@ -281,7 +306,7 @@ export class Sessions {
     const seen = standing.isElsewhere ? inSandbox(settings, sessionId, confined) : settings;
     const options = { harness: "openclaw", sessionId, cwd, settings: seen, parentSessionId, images: true, confined };
     const session = await addon.openSession(store, options);
-    const isOff = (await this.choices.of(sessionId)).memoryOff === true;
+    const isOff = await this.#isChosen(who, "memoryOff");
     const conversation = confined ? standing.name : undefined;
     // A sandbox may have the workspace itself.
     const kept = [this.#folder, join(this.#authority.sandboxFolder, ".pi", "memory")];
