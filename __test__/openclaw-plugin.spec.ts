@@ -384,6 +384,13 @@ test("idle sessions close, and go on later as they were", async () => {
   expect(again).not.toBe(first);
   expect(again?.session.status().calls).toBe(1);
   expect(again?.store.path).toBe(join(folder, "store.sqlite"));
+  for (let at = 0; at < 16; at++) {
+    Object.assign((await sessions.of(who(at))) ?? {}, { users: 1 });
+  }
+  expect(await sessions.of(who(16))).toBe(await sessions.opened("s16"));
+  for (let at = 0; at < 16; at++) {
+    Object.assign((await sessions.opened(`s${at}`)) ?? {}, { users: 0 });
+  }
 
   await sessions.choices.take("s0", { off: true });
   await sessions.close("s0");

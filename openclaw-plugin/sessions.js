@@ -254,7 +254,7 @@ export class Sessions {
       // It is tried again at the next turn.
       this.#open.delete(sessionId);
     }
-    await this.#closeIdle();
+    await this.#closeIdle(sessionId);
     return current;
   }
 
@@ -416,12 +416,13 @@ export class Sessions {
     }
   }
 
-  async #closeIdle() {
+  /** @param {string} asked the one that somebody is about to use */
+  async #closeIdle(asked) {
     for (const [sessionId, opening] of [...this.#open]) {
       if (this.#open.size <= maxOpen) {
         return;
       }
-      if ((await opening)?.users === 0) {
+      if (sessionId !== asked && (await opening)?.users === 0) {
         await this.close(sessionId);
       }
     }
