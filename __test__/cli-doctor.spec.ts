@@ -50,6 +50,16 @@ test("says what is installed, where no session has run yet", () => {
   expect(at.json("doctor")).toMatchObject({ healthy: true, store: null, installation: { pi: "1.5.2", enabled: true } });
 });
 
+test.skipIf(process.platform === "win32")("a clone fills no memory and has no program of its own run", () => {
+  const at = withPi('"$NoDefaultCurrentDirectoryInExePath.5.2"');
+  at.write(".pi/extensions/x", "");
+  symlinkSync("/dev/zero", join(at.folder, ".pi", "settings.json"));
+  symlinkSync("/dev/zero", join(at.folder, ".pi", "extensions", "x.js"));
+  const { stdout } = at.run("doctor");
+  expect(stdout).toMatch(/^pi +1\.5\.2$/m);
+  expect(stdout).toMatch(/Pi's settings `\S+work\/\.pi\/settings\.json` cannot be read as JSON/);
+});
+
 test("says what is installed even if the store cannot be opened", () => {
   const at = withPi("0.80.1");
   mkdirSync(at.store, { recursive: true });

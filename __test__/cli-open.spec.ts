@@ -162,7 +162,7 @@ describe("the browser", () => {
     expect(openerFor(wsl, "linux")).toEqual(["wslview"]);
     expect(openerFor({ PATH: path, DISPLAY: ":0" }, "linux")).not.toEqual(["wslview"]);
     expect(openerFor({}, "darwin")).toEqual(["open"]);
-    expect(openerFor({}, "win32")?.[0]).toBe("rundll32");
+    expect(openerFor({ SystemRoot: "D:\\Win" }, "win32")?.[0]).toBe("D:\\Win\\System32\\rundll32.exe");
     expect(openerFor({}, "linux")).toBeUndefined();
     for (const remote of [{ SSH_TTY: "/dev/pts/1" }, { SSH_CLIENT: "192.0.2.1 5 22" }]) {
       expect(openerFor({ ...wsl, ...remote }, "linux")).toBeUndefined();

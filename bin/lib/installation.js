@@ -1,14 +1,14 @@
 // What `palimpsest doctor` says about the machine and Pi's side: versions, addon, settings, where Pi loads the package from, log. Only
 // reads. Must not open the store.
-import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { levelVariable, openLog } from "../../lib/log.js";
 import { piAgentDir } from "../../lib/places.js";
+import { name as spelt } from "../../lib/terminal.js";
 import { version } from "./help.js";
-import { nameFindings } from "./obstacles.js";
+import { nameFindings, textIn } from "./obstacles.js";
 import { lookAtOpenClaw } from "./openclaw.js";
-import { isOlder } from "./versions.js";
+import { askVersion, isOlder } from "./versions.js";
 
 /**
  * @typedef {object} Finding
@@ -32,8 +32,6 @@ import { isOlder } from "./versions.js";
 /** The oldest Pi that has the events which the extension needs. */
 const oldestPi = [0, 87];
 const oldestNode = [22, 19];
-/** A Pi that hangs must not stop the check. */
-const piTimeoutMs = 20_000;
 
 /**
  * Looks at the installation.
@@ -79,15 +77,10 @@ export async function lookAtInstallation() {
 
 /** The version that the `pi` on the path prints; null where there is none. @param {Finding[]} findings */
 function piVersion(findings) {
-  const options = /** @type {const} */ ({
-    encoding: "utf8",
-    timeout: piTimeoutMs,
-    shell: process.platform === "win32",
-  });
-  const { status, stdout, error } = spawnSync("pi", ["--version"], options);
+  const { status, stdout, error } = askVersion("pi");
   const version = status === 0 ? (/\d+\.\d+\.\d+\S*/.exec(stdout)?.[0] ?? null) : null;
   const isThere = /** @type {NodeJS.ErrnoException | undefined} */ (error)?.code !== "ENOENT";
-  if (version === null && isThere && !options.shell) {
+  if (version === null && isThere && process.platform !== "win32") {
     findings.push({
       kind: "pi",
       problem: "`pi --version` says no version",
@@ -139,7 +132,7 @@ function packagesOfOurs(agentDir, findings) {
       const installed = named?.[0] === "npm:" ? join(npm, "node_modules", "palimpsest") : join(git, source.slice(4));
       const manifest = manifestIn(named === null ? resolve(folder, source) : installed);
       const isOurs = manifest?.name === "palimpsest" || /^npm:palimpsest(?:@|$)/.test(source);
-      return isOurs ? [{ source, version: manifest?.version ?? null }] : [];
+      return isOurs ? [{ source: spelt(source), version: manifest?.version ?? null }] : [];
     }),
   );
 }
@@ -165,7 +158,7 @@ function manifestIn(folder) {
 /** @param {string} file @returns {unknown} undefined where there is none that can be read */
 function readJson(file) {
   try {
-    return JSON.parse(readFileSync(file, "utf8"));
+    return JSON.parse(textIn(file));
   } catch {
     return undefined;
   }

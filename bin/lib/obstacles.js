@@ -11,7 +11,7 @@ import { byteSize } from "../../lib/words.js";
 /** With less space a session may not be able to store what it does. */
 const leastBytes = 50_000_000;
 
-/** Larger files of extensions are not read. */
+/** Larger files are not read. */
 const mostBytes = 10_000_000;
 
 /** What is asked of the system. */
@@ -76,7 +76,7 @@ function found(problem, advice) {
 export function nameFindings(agentDir) {
   const files = [join(agentDir, "extensions"), resolve(".pi", "extensions")].flatMap(extensionsIn);
   return files.flatMap((file) => {
-    const text = readable(() => (statSync(file).size > mostBytes ? "" : readFileSync(file, "utf8")), "");
+    const text = textIn(file);
     const taken = prefixedNames.find((name) => new RegExp(`["'\`]${name}["'\`]`).test(text));
     const problem = `the extension \`${spelt(file)}\` has a tool \`${taken}\`, a name of ours: beside it Palimpsest is off`;
     return taken === undefined ? [] : [{ kind: /** @type {const} */ ("pi"), problem, advice: "rename its tool" }];
@@ -88,6 +88,14 @@ function extensionsIn(folder) {
   const entries = readable(() => readdirSync(folder), []);
   const files = entries.flatMap((name) => [name, join(name, "index.ts"), join(name, "index.js")]);
   return files.map((name) => join(folder, name)).filter((file) => /\.[jt]s$/.test(file) && isFile(file));
+}
+
+/**
+ * The text of a file that a project may have brought; empty where that has no end, as a pipe or a device, or cannot be read.
+ * @param {string} file
+ */
+export function textIn(file) {
+  return readable(() => (isFile(file) && statSync(file).size <= mostBytes ? readFileSync(file, "utf8") : ""), "");
 }
 
 /** @param {string} path */

@@ -1,11 +1,11 @@
 // What `palimpsest doctor` says about OpenClaw's side: whether it loads the plugin and asks it, which runs it does not ask, and failures.
 // Only reads, and only files and the version of OpenClaw. Must not open the store.
-import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { openLog } from "../../lib/log.js";
 import { inStateFolder, openclawStateDir } from "../../lib/places.js";
-import { isOlder } from "./versions.js";
+import { textIn } from "./obstacles.js";
+import { askVersion, isOlder } from "./versions.js";
 
 /**
  * @import { Finding } from "./installation.js"
@@ -26,8 +26,6 @@ const id = "palimpsest";
 const oldest = [2026, 9];
 /** The version that the tests run. */
 const tested = "2026.9.6";
-/** An OpenClaw that hangs must not stop the check. */
-const timeoutMs = 20_000;
 /** Runtimes that ask a context engine before each call. */
 const managed = new Set(["openclaw", "pi", "auto", "default"]);
 
@@ -193,15 +191,14 @@ function versionFindings(version) {
 
 /** The version that the `openclaw` on the path prints. */
 function openclawVersion() {
-  const shell = process.platform === "win32";
-  const { status, stdout } = spawnSync("openclaw", ["--version"], { encoding: "utf8", timeout: timeoutMs, shell });
+  const { status, stdout } = askVersion("openclaw");
   return status === 0 ? (/\d+\.\d+\.\d+/.exec(stdout)?.[0] ?? null) : null;
 }
 
 /** @param {string} file @returns {Json | undefined} */
 function read(file) {
   try {
-    return JSON.parse(asJson(readFileSync(file, "utf8")));
+    return JSON.parse(asJson(textIn(file)));
   } catch {
     return undefined;
   }

@@ -2,16 +2,13 @@
 // long a page waits for somebody to look. Never fails.
 import { spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
+import { delimiter, join, win32 } from "node:path";
 
 /** Minutes without a viewer after which a page ends, unless said otherwise. */
 export const idleMinutes = 30;
 
 /** How long an opener may take to say that it cannot, in milliseconds. Some run for as long as the browser does. */
 const patienceMs = 800;
-
-/** @type {{ [platform: string]: string[] }} */
-const openers = { darwin: ["open"], win32: ["rundll32", "url.dll,FileProtocolHandler"] };
 
 /**
  * Whether the person sits at another machine, as far as the environment tells.
@@ -31,8 +28,13 @@ export function openerFor(env, platform) {
   if (isRemote(env)) {
     return undefined;
   }
-  if (platform in openers) {
-    return openers[platform];
+  if (platform === "darwin") {
+    return ["open"];
+  }
+  if (platform === "win32") {
+    // A bare name is looked for in the working folder first, which may be a clone.
+    const system = win32.join(env.SystemRoot ?? "C:\\Windows", "System32");
+    return [win32.join(system, "rundll32.exe"), "url.dll,FileProtocolHandler"];
   }
   // Windows shows what runs in its Linux, with a browser of its own.
   const onWindows = env.WSL_DISTRO_NAME ? ["wslview"] : [];
