@@ -325,6 +325,23 @@ describe("what is answered", () => {
     expect({ status: gone.status, code: JSON.parse(gone.text).code }).toEqual({ status: 410, code: "FORGOTTEN" });
   });
 
+  test("says nothing of this disk where a file is elsewhere", async () => {
+    const folder = privateFolder();
+    writeFileSync(join(folder, "a.txt"), "one\n");
+    const path = join(folder, "store.sqlite");
+    const states = [];
+    for (const settings of [{}, { filesystemId: "elsewhere" }]) {
+      const store = await openStore({ path, settings });
+      await store.index([join(folder, "a.txt")]);
+      const id = await store.find(join(folder, "a.txt"));
+      await store.relations([id]);
+      await store.close();
+      const { url } = await served(path);
+      states.push(JSON.parse((await get(url, `/api/object?name=${id}`)).text).disk?.state);
+    }
+    expect(states).toEqual(["same", undefined]);
+  });
+
   test("says what to do if the addon lacks a method", async () => {
     const store = await openStore({ path: made.path, readOnly: true });
     const old = new Proxy(store, {

@@ -201,7 +201,7 @@ export class Answers {
     const [links, backlinks, disk] = await Promise.all([
       this.relations((store) => store.links(id)),
       this.relations((store) => store.backlinks(id)),
-      diskState(versions[0], this.around.settings),
+      diskState(versions[0], this.around.settings, (path) => this.store.find(path)),
     ]);
     return { id, versions, links, backlinks, disk };
   }

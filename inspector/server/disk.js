@@ -20,10 +20,11 @@ const turns = new Turns(2);
 /**
  * @param {Version} version the newest
  * @param {Partial<Settings>} settings by which a file of another file system has a place here
+ * @param {(path: string) => Promise<string>} find the ID of the file that this machine has at a path
  * @returns {Promise<ObjectView["disk"]>}
  */
-export async function diskState({ type, source, sourceHash }, settings) {
-  const path = type === "file" && typeof source?.path === "string" ? placeHere(source, settings) : null;
+export async function diskState({ id, type, source, sourceHash }, settings, find) {
+  const path = type === "file" && typeof source?.path === "string" ? await placeHere(id, source, settings, find) : null;
   if (path === null) {
     return null;
   }
@@ -34,19 +35,23 @@ export async function diskState({ type, source, sourceHash }, settings) {
 }
 
 /**
+ * @param {string} id
  * @param {NonNullable<Version["source"]>} source
  * @param {Partial<Settings>} settings
+ * @param {(path: string) => Promise<string>} find
  */
-function placeHere({ filesystemId, path = "" }, { mounts = [] }) {
+async function placeHere(id, { filesystemId, path = "" }, { mounts = [] }, find) {
   const isWithin = (/** @type {string} */ prefix) =>
     path === prefix || path.startsWith(`${prefix.replace(/\/$/, "")}/`);
   const fitting = mounts.filter(
     (mount) => isWithin(mount.canonicalPrefix) && (mount.filesystemId ?? filesystemId) === filesystemId,
   );
   const [mount] = fitting.sort((a, b) => b.canonicalPrefix.length - a.canonicalPrefix.length);
-  return mount === undefined
-    ? path
-    : `${mount.clientPrefix ?? mount.canonicalPrefix}${path.slice(mount.canonicalPrefix.length)}`;
+  if (mount !== undefined) {
+    return `${mount.clientPrefix ?? mount.canonicalPrefix}${path.slice(mount.canonicalPrefix.length)}`;
+  }
+  // A file of another machine, or of a sandbox, may have a namesake here.
+  return (await find(path).catch(() => null)) === id ? path : null;
 }
 
 /**
