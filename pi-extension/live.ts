@@ -2,7 +2,7 @@
 // the session behind it, says why it stays off and how to turn it on. The choices made there, off or on among them, are in Pi's session file,
 // since our store stays shut where it is off; a fork takes them over. Decides nothing about contexts.
 import { existsSync } from "node:fs";
-import { mkdtemp, open, rm } from "node:fs/promises";
+import { mkdtemp, open, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, extname, join } from "node:path";
 import type { ExtensionAPI, ExtensionContext, SessionEntry } from "@earendil-works/pi-coding-agent";
@@ -226,7 +226,12 @@ async function parentSessionId(ctx: ExtensionContext): Promise<string | undefine
   if (parentFile === undefined) {
     return undefined;
   }
-  const file = await open(parentFile).catch(() => undefined);
+  // A session file of somebody else may name a pipe, or a device without end.
+  const isFile = await stat(parentFile).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+  const file = isFile ? await open(parentFile).catch(() => undefined) : undefined;
   try {
     for await (const line of file?.readLines() ?? []) {
       const header: unknown = JSON.parse(line);

@@ -183,4 +183,19 @@ describe("a session", () => {
     expect(text(last(model))).toContain("[f1] a.txt · line 3 of 30\\nline 3");
     expectPairedCalls(model);
   });
+
+  test("whose file names a device as its parent is a session", async () => {
+    const { sandbox } = await start([{ text: "Done." }]);
+    const header = {
+      type: "session",
+      version: 3,
+      id: "odd",
+      timestamp: "2026-01-01T00:00:00Z",
+      cwd: sandbox.projectDir,
+    };
+    const file = join(sandbox.dir, "odd.jsonl");
+    writeFileSync(file, `${JSON.stringify({ ...header, parentSession: "/dev/zero" })}\n`);
+    const { code, stdout, stderr } = await runPi(sandbox, ["-e", extension, "--session", file, "-p", "go"]);
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "Done.\n", stderr: "" });
+  });
 });
