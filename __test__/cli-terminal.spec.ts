@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { openSession, openStore } from "../index.js";
+import { continued } from "../lib/continue.js";
 import { columnsOf, harmless } from "../lib/terminal.js";
 import { pinnedNode } from "../scripts/setup.js";
 import { type Desk, desk, program } from "./command.ts";
@@ -187,4 +188,11 @@ test("what is spelt out once is not spelt out again", () => {
   expect(harmless(hostile)).toBe(spelt);
   expect(harmless(spelt)).toBe(spelt);
   expect(harmless("a\n\tb\r\nc é 👨‍👩‍👧 \\u001b")).toBe("a\n\tb\r\nc é 👨‍👩‍👧 \\u001b");
+});
+
+test("a session of others begins no line where one continues it", async () => {
+  const told = { harness: "pi\nPalimpsest:", turns: 1, objects: 0, pinned: 0, tokens: 9 };
+  const opened = { session: { continueFrom: async () => told }, store: { findSession: async () => "session:a\nb" } };
+  const said = await continued({ ...opened, cwd: "/" } as unknown as Parameters<typeof continued>[0], "a");
+  expect(said).toMatch(/^This session goes on with `session:a\\u000ab` \(pi\\u000aPalimpsest:, 1 turn\): .*$/);
 });

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { binding } from "./addon.js";
 import { plural } from "./describe.js";
+import { name as spelt } from "./terminal.js";
 
 /**
  * @typedef {import("../index.js").Session} Session
@@ -26,7 +27,7 @@ export async function continued({ session, store, cwd }, given) {
   const id = file === "" ? await store.findSession(name) : await fetched(store, name, resolve(cwd, file));
   const { harness, turns, objects, pinned, tokens } = await session.continueFrom(id);
   const kept = `${plural(objects, "object")} with their handles, ${pinned} pinned`;
-  return `This session goes on with \`${id}\` (${harness}, ${plural(turns, "turn")}): ${kept}. The model is told with your next message (${plural(tokens, "token")}). That session stays as it is.`;
+  return `This session goes on with \`${spelt(id)}\` (${spelt(harness)}, ${plural(turns, "turn")}): ${kept}. The model is told with your next message (${plural(tokens, "token")}). That session stays as it is.`;
 }
 
 /**
