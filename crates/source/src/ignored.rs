@@ -2,6 +2,7 @@
 //! file.
 
 use std::collections::HashMap;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex};
 
@@ -14,6 +15,8 @@ use files::looks;
 
 /// Most files of rules that are kept parsed.
 const MAX_KEPT: usize = 256;
+/// Largest file of rules that is read.
+const MAX_RULE_BYTES: u64 = 256 << 10;
 
 /// Rules by their file, each with the file's state.
 type Kept = HashMap<PathBuf, (FileStamp, Arc<Gitignore>)>;
@@ -21,6 +24,11 @@ type Kept = HashMap<PathBuf, (FileStamp, Arc<Gitignore>)>;
 /// The rules that were read last: many files are asked about at once, and all of a
 /// folder have the same rules.
 static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
+
+/// Whether a file of rules must not be read: a clone may bring a link to a device, which has no end.
+pub(super) fn is_unfit(found: &Metadata) -> bool {
+    !found.is_dir() && (!found.is_file() || found.len() > MAX_RULE_BYTES)
+}
 
 /// Whether a file below `root` is ignored: the nearest `.gitignore` with a rule for it, or for a
 /// folder above it, decides; after all of them `.git/info/exclude` of `root`.
@@ -47,8 +55,11 @@ fn decision(root: &Path, path: &Path) -> bool {
 }
 
 fn matched(folder: PathBuf, file: &Path, path: &Path) -> Match<()> {
-    if !looks::is_file(file) {
-        return Match::None;
+    match looks::metadata(file) {
+        // Nobody is told of what may be left out.
+        Ok(found) if is_unfit(&found) => return Match::Ignore(()),
+        Ok(found) if found.is_file() => {}
+        _ => return Match::None,
     }
     let stamp = crate::stamp(file);
     let kept = || lock(&KEPT);

@@ -3,16 +3,23 @@
 
 use std::fs::FileType;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 
 use ignore::{DirEntry, WalkBuilder};
 
 use super::file::in_words;
+use super::ignored::is_unfit;
 use base::error::{Error, Result};
 use files::looks;
 use store::slashed;
 
 /// The problem reported for FIFOs, sockets and devices.
 pub(super) const NOT_A_FILE: &str = "it is not a regular file";
+
+/// Files with rules about what to leave out, which the walker reads whole.
+const RULES: [&str; 3] = [".gitignore", ".ignore", ".git/info/exclude"];
+/// The problem reported for one that cannot be read so: nothing of its folder is met.
+const UNFIT_RULES: &str = "it is too large for a file of rules, or not a regular file";
 
 /// Options of a walk.
 #[derive(Debug, Clone)]
@@ -54,6 +61,12 @@ pub(super) fn walk(
     mut take: impl FnMut(Met) -> Result<()>,
 ) -> Result<()> {
     let WalkOptions { all, store } = options.clone();
+    let unfit = |path| Met::Failed(WalkProblem { path, problem: UNFIT_RULES.to_owned() });
+    let of_root = root.ancestors().filter(|_| !all && root.is_dir()).find_map(unfit_rules);
+    if let Some(file) = of_root {
+        return take(unfit(file));
+    }
+    let (refusal, refused) = mpsc::channel();
     let mut builder = WalkBuilder::new(root);
     builder
         .standard_filters(!all)
@@ -62,7 +75,11 @@ pub(super) fn walk(
         .sort_by_file_name(std::ffi::OsStr::cmp)
         .filter_entry(move |entry| {
             let is_git = entry.depth() > 0 && entry.file_name() == ".git";
-            !is_git && !is_of_store(entry.path(), &store)
+            let is_folder = !all && entry.file_type().is_some_and(|kind| kind.is_dir());
+            let unfit = is_folder.then(|| unfit_rules(entry.path())).flatten();
+            !is_git
+                && !is_of_store(entry.path(), &store)
+                && unfit.map(|file| refusal.send(file)).is_none()
         });
     for entry in builder.build() {
         match entry {
@@ -77,7 +94,13 @@ pub(super) fn walk(
             }
         }
     }
-    Ok(())
+    refused.try_iter().try_for_each(|file| take(unfit(file)))
+}
+
+/// The file of rules in a folder that must not be read.
+fn unfit_rules(folder: &Path) -> Option<PathBuf> {
+    let mut files = RULES.iter().map(|name| folder.join(name));
+    files.find(|file| looks::metadata(file).is_ok_and(|found| is_unfit(&found)))
 }
 
 /// Paths of the files under a folder, relative to it and with `/`, in the order of names, without

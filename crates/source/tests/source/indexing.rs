@@ -190,6 +190,27 @@ fn links_are_not_followed_and_only_regular_files_are_opened() {
     assert_eq!(report.files[0].path, outside.path("secret.md"));
 }
 
+#[cfg(unix)]
+#[test]
+fn rules_without_end_are_not_read_and_their_folder_is_reported() {
+    let folder = Folder::new(&[("a.md", "a"), ("pipe/b.md", "b"), ("huge/c.md", "c")]);
+    folder.write("huge/.gitignore", "*.log\n".repeat(1 << 16));
+    let made = std::process::Command::new("mkfifo").arg(folder.path("pipe/.ignore")).status();
+    assert!(made.unwrap().success());
+    let report = folder.index_with(&["."], false);
+    assert_eq!(folder.outcomes(&report), listed(&[("a.md", "created")]));
+    let failed: Vec<_> = report.failed.iter().map(|found| found.path.clone()).collect();
+    assert_eq!(failed, [folder.path("huge/.gitignore"), folder.path("pipe/.ignore")]);
+    // As a clone can bring it; it speaks of all that is below.
+    std::os::unix::fs::symlink("/dev/zero", folder.path(".gitignore")).unwrap();
+    let report = folder.index_with(&["pipe"], false);
+    assert_eq!((report.files.len(), &report.failed[0].path), (0, &folder.path("pipe/.ignore")));
+    assert_eq!(folder.index_with(&["."], false).failed[0].path, folder.path(".gitignore"));
+    assert!(source::is_ignored(&folder.path(""), &folder.path("a.md")));
+    assert_eq!(source::files_under(&folder.path(""), 9), Some(Vec::new()));
+    assert!(folder.index_with(&["."], true).failed.is_empty());
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn names_that_are_not_utf_8_are_reported() {
