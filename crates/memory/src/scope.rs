@@ -194,7 +194,7 @@ impl Folders {
             let project = settings::project_of(&main);
             let folder = project.join(".pi").join("memory");
             // What git has there came with a clone, about which nobody asks in this worktree.
-            let counts = held_by_git(&main, &folder.join(LOCAL_INDEX_FILE)) == Some(false)
+            let counts = held_by_git(&folder.join(LOCAL_INDEX_FILE)) == Some(false)
                 || self.standing_of(&project).is_ok_and(Trust::counts);
             counts.then_some(folder)
         };
@@ -297,7 +297,7 @@ impl Folders {
             self.book.as_ref().is_some_and(|book| book.wrote(real, &file, hash))
         };
         let path = real.join(".pi/memory").join(LOCAL_INDEX_FILE);
-        held_by_git(real, &path) == Some(false) || wrote()
+        held_by_git(&path) == Some(false) || wrote()
     }
 
     /// What is checked out in the project's repository; empty where there is none.
@@ -309,9 +309,8 @@ impl Folders {
     /// repository every file was.
     pub(super) fn is_written_here(&self, scope: Scope, file: &str) -> bool {
         let project = self.real_project().filter(|_| scope == Scope::Project);
-        let written = |project: &Path| {
-            settings::is_written_here(project, &project.join(".pi/memory").join(file))
-        };
+        let written =
+            |project: &Path| settings::is_written_here(&project.join(".pi/memory").join(file));
         project.and_then(written).unwrap_or(true)
     }
 

@@ -26,7 +26,7 @@ pub(super) fn take_over(folders: &Folders, access: Option<&StoreAccess>) -> Opti
         return None;
     }
     let real = folders.real_project()?;
-    let is_own = held_by_git(real, &real.join(".pi/memory").join(JOURNAL_FILE)) != Some(true)
+    let is_own = held_by_git(&real.join(".pi/memory").join(JOURNAL_FILE)) != Some(true)
         && access.is_some_and(|access| is_known(access, real));
     let is_new = looks::symlink_metadata(&folder.path_of(JOURNAL_FILE)).is_err();
     if is_own && is_new && taken(&folder, real).is_some() {
@@ -42,7 +42,7 @@ fn take_local(folders: &Folders, folder: &MemoryFolder) -> Option<()> {
     folders.local_elsewhere()?;
     let own = folder.path().join(LOCAL_INDEX_FILE);
     looks::symlink_metadata(&own).ok()?;
-    if held_by_git(folders.project_folder()?, &own) != Some(false) {
+    if held_by_git(&own) != Some(false) {
         return None;
     }
     let _lock = folder.try_lock().ok()??;

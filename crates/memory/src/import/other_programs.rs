@@ -37,7 +37,7 @@ pub(super) fn claude_folder(home: Option<&Path>, config_dir: Option<&str>) -> Op
 pub(super) fn claude_memory(claude: &Path, project: &Path) -> Option<PathBuf> {
     let local = project.join(".claude/settings.local.json");
     // If git has the file, or could have brought it, it may only name a folder inside the project.
-    let is_theirs = held_by_git(project, &local) == Some(false);
+    let is_theirs = held_by_git(&local) == Some(false);
     let is_allowed =
         |folder: &PathBuf| is_theirs || canonical_path(folder).starts_with(canonical_path(project));
     let of_project = memory_setting(&local).filter(is_allowed);

@@ -99,12 +99,12 @@ fn owner_of(_found: &Metadata) -> (u32, u64) {
     (0, 0)
 }
 
-/// Whether git has a file of a project, or may have it; then it belongs to the repository. `None`
-/// where there is no repository: anybody may have put the file there.
+/// Whether git has a file, or may have it; then it belongs to the repository, or to a submodule that
+/// came with it. `None` where there is no repository: anybody may have put the file there.
 ///
 /// `path`: absolute.
-pub fn held_by_git(project: &Path, path: &Path) -> Option<bool> {
-    let (root, git) = repository(project)?;
+pub fn held_by_git(path: &Path) -> Option<bool> {
+    let (root, git) = repository(path.parent()?)?;
     Some(may_hold(&root, &index_of(&git), path))
 }
 
@@ -115,13 +115,13 @@ pub fn checked_out(folder: &Path) -> Option<String> {
     Some(text_of(&git.join("HEAD"))?.trim().trim_start_matches("ref: ").to_owned())
 }
 
-/// Whether a file of a project was written here since git wrote it, or is new: git's index does not
+/// Whether a file was written here since git wrote it, or is new: git's index does not
 /// have it, or has it with another time or size. `false` where that cannot be told; `None` where there is
 /// no repository.
 ///
 /// `path`: absolute. Format of the index: <https://git-scm.com/docs/index-format>.
-pub fn is_written_here(project: &Path, path: &Path) -> Option<bool> {
-    let (root, git) = repository(project)?;
+pub fn is_written_here(path: &Path) -> Option<bool> {
+    let (root, git) = repository(path.parent()?)?;
     let index = index_of(&git);
     if !may_hold(&root, &index, path) {
         return Some(true);

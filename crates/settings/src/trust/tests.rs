@@ -241,8 +241,8 @@ fn git_has_what_its_index_names_or_it_is_unclear() {
     let desk = Desk::new();
     let project = desk.project();
     let local = project.join(".pi/memory/MEMORY.local.md");
-    assert_eq!(held_by_git(&project, &local), None);
-    let holds = || held_by_git(&project, &local).unwrap();
+    assert_eq!(held_by_git(&local), None);
+    let holds = || held_by_git(&local).unwrap();
     fs::create_dir(project.join(".git")).unwrap();
     assert!(!holds(), "nothing is in git");
     let index = |version: u8, rest: &[u8]| {
@@ -260,6 +260,14 @@ fn git_has_what_its_index_names_or_it_is_unclear() {
     }
     fs::write(project.join(".git/index"), "").unwrap();
     assert!(holds());
+    index(2, b"");
+    assert!(!holds());
+    let module = project.join(".git/modules/pi");
+    fs::create_dir_all(&module).unwrap();
+    fs::create_dir_all(local.parent().unwrap()).unwrap();
+    fs::write(project.join(".pi/.git"), "gitdir: ../.git/modules/pi\n").unwrap();
+    fs::write(module.join("index"), b"DIRC\0\0\0\x02....memory/MEMORY.local.md\0").unwrap();
+    assert!(holds(), "a submodule has it");
 }
 
 #[test]
