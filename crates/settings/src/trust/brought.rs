@@ -63,7 +63,9 @@ fn found_in(project: &Path) -> Vec<(String, Option<Hash>)> {
         };
         for (name, kind) in entries {
             let path = format!("{within}/{name}");
-            let is_at_top = depth == 0 && [MEMORY_CONFIG_FILE, FACTS_FILE].contains(&&*name);
+            // Not every disk has cases.
+            let is_known = |known: &&str| name.eq_ignore_ascii_case(known);
+            let is_at_top = depth == 0 && [MEMORY_CONFIG_FILE, FACTS_FILE].iter().any(is_known);
             if kind.is_dir() {
                 if depth < MAX_DEPTH && !name.starts_with('.') {
                     let inner = opened(&folder, &name, &path, &mut files);

@@ -74,6 +74,7 @@ fn only_a_project_with_memory_or_settings_needs_approval() {
         ".pi/memory/MEMORY.local.md",
         ".pi/memory/a/b/c/d.MD",
         ".pi/memory/config.json",
+        ".pi/memory/Config.JSON",
         ".pi/memory/page-facts.jsonl",
         ".pi/palimpsest.json",
     ] {
