@@ -149,8 +149,9 @@ impl Recorded {
     /// The options as the transcript records them, as far as they follow it.
     pub fn options(&self, given: &Replaying, follows: Follows) -> Replaying {
         let mut replaying = given.clone();
-        if let Some(prices) = Prices::preset(self.prices).filter(|_| follows.prices) {
-            replaying.prices = prices;
+        if let Some(table) = Prices::preset(self.prices).filter(|_| follows.prices) {
+            let model = self.model.as_deref().unwrap_or_default();
+            replaying.prices = models::prices_of(model, table);
         }
         if follows.window {
             replaying.window_tokens = self.window_tokens;
@@ -190,8 +191,10 @@ impl Recorded {
             call.usd_per_million = *list;
             let Some(usage) = usage else { continue };
             let (read, write) = replaying.prices.at(usage.sent());
-            let (short, long) = split.unwrap_or((write, write));
-            let cost = as_f64(usage.input)
+            let dearer = write / replaying.prices.write;
+            let (short, long) =
+                split.map_or((write, write), |(short, long)| (dearer * short, dearer * long));
+            let cost = as_f64(usage.input) * dearer
                 + as_f64(usage.cache_read) * read
                 + as_f64(usage.cache_write - usage.cache_write_1h) * short
                 + as_f64(usage.cache_write_1h) * long;

@@ -1,26 +1,37 @@
-//! What models cost: the price table of their provider, and the price of an uncached input token by
-//! the providers' public price lists of November 2026. Plain data.
+//! What models cost: the price table of their provider, what their own caches and long requests cost,
+//! and the price of an uncached input token, by the providers' public price lists of November 2026.
+//! Plain data.
+
+use config::{Prices, Tier};
 
 /// The models' names, with `-` for `.`, and US dollars for a million uncached input tokens.
-const USD_PER_MILLION: [(&str, f64); 62] = [
+const USD_PER_MILLION: [(&str, f64); 74] = [
     ("claude-fable-5", 10.0),
     ("claude-fable-5-1", 10.0),
+    ("claude-fable-5-2", 8.0),
     ("claude-haiku-4-5", 1.0),
+    ("claude-haiku-5-5", 0.1),
     ("claude-3-5-haiku", 0.8),
     ("claude-3-haiku", 0.25),
     ("claude-opus-4", 15.0),
     ("claude-opus-4-1", 15.0),
     ("claude-opus-4-5", 5.0),
     ("claude-opus-4-6", 5.0),
+    ("claude-opus-4-6-fast", 30.0),
     ("claude-opus-4-7", 5.0),
+    ("claude-opus-4-7-fast", 30.0),
     ("claude-opus-4-8", 5.0),
+    ("claude-opus-4-8-fast", 10.0),
     ("claude-opus-5", 5.0),
+    ("claude-opus-5-fast", 10.0),
     ("claude-opus-5-5", 4.0),
+    ("claude-opus-5-5-fast", 8.0),
     ("claude-3-opus", 15.0),
     ("claude-sonnet-4", 3.0),
     ("claude-sonnet-4-5", 3.0),
     ("claude-sonnet-4-6", 3.0),
     ("claude-sonnet-5", 2.0),
+    ("claude-sonnet-5-5", 2.0),
     ("claude-3-5-sonnet", 3.0),
     ("claude-3-7-sonnet", 3.0),
     ("gpt-4-1", 2.0),
@@ -44,6 +55,9 @@ const USD_PER_MILLION: [(&str, f64); 62] = [
     ("gpt-6-astra", 10.0),
     ("gpt-6-luna", 0.1),
     ("gpt-6-sol", 2.0),
+    ("gpt-6-1-sol", 2.0),
+    ("gpt-6-2-astra", 8.0),
+    ("gpt-6-2-sol", 2.0),
     ("codex-mini", 1.5),
     ("o1", 15.0),
     ("o3", 2.0),
@@ -55,6 +69,7 @@ const USD_PER_MILLION: [(&str, f64); 62] = [
     ("gemini-3-pro", 2.0),
     ("gemini-3-1-pro", 2.0),
     ("gemini-3-5-flash", 1.5),
+    ("gemini-3-8-flash", 0.75),
     ("grok-4", 2.0),
     ("grok-4-5", 2.0),
     ("grok-4-6", 2.0),
@@ -65,6 +80,35 @@ const USD_PER_MILLION: [(&str, f64); 62] = [
     ("glm-5-2", 1.4),
     ("glm-5-3", 1.4),
     ("glm-4-7", 0.6),
+];
+
+/// What the cache of a model costs where the table of its provider says otherwise, in uncached input
+/// tokens: the beginning of its name, reading, and writing if that is not as in the table. The first that
+/// fits counts.
+const CACHES: [(&str, f64, Option<f64>); 10] = [
+    ("claude-fable-5-1", 0.025, None),
+    ("claude-fable-5-2", 0.025, None),
+    ("claude-opus-5-5", 0.05, None),
+    ("claude-sonnet-5-5", 0.05, None),
+    ("gpt-5-6", 0.1, Some(1.25)),
+    ("gpt-6-1", 0.05, Some(1.25)),
+    ("gpt-6-2", 0.05, Some(1.25)),
+    ("gpt-6", 0.1, Some(1.25)),
+    ("gemini-2-5", 0.1, None),
+    ("gemini-3", 0.1, None),
+];
+
+/// Above how many tokens all input of a request costs more, and by which factor, by the beginning of the
+/// model's name.
+const LONG: [(&str, u64, f64); 8] = [
+    ("claude-haiku-5-5", 100_000, 5.0),
+    ("gpt-5-4", 272_000, 2.0),
+    ("gpt-5-5", 272_000, 2.0),
+    ("gpt-5-6", 272_000, 2.0),
+    ("gpt-6", 272_000, 2.0),
+    ("gemini-2-5-pro", 200_000, 2.0),
+    ("gemini-3-pro", 200_000, 2.0),
+    ("gemini-3-1-pro", 200_000, 2.0),
 ];
 
 /// Parts behind a model's name that name no other model: releases of it, and ways to call it.
@@ -99,6 +143,20 @@ pub(super) fn table_of(provider: &str, model: &str) -> Option<&'static str> {
         found.map(|(_, table)| *table)
     };
     of(model).or_else(|| of(provider))
+}
+
+/// The prices of a model: those of its provider's table, but for what it has of its own.
+pub(super) fn prices_of(model: &str, table: Prices) -> Prices {
+    let (name, mut prices) = (bare(model), table);
+    if let Some((_, read, write)) = CACHES.iter().find(|(start, ..)| name.starts_with(start)) {
+        prices.read = *read;
+        prices.write = write.unwrap_or(prices.write);
+    }
+    if let Some((_, above, factor)) = LONG.iter().find(|(start, ..)| name.starts_with(start)) {
+        let (read, write) = (factor * prices.read, factor * prices.write);
+        prices.tiers.push(Tier { above_tokens: *above, read, write });
+    }
+    prices
 }
 
 /// US dollars for a million uncached input tokens of a model, if its price is known. A variant, such
@@ -171,9 +229,32 @@ mod tests {
             ),
             ("someone", "something", None, None),
             ("someone", "o10", Some("openai-4o"), None),
+            ("anthropic", "claude-opus-5-fast", Some("anthropic"), Some(10.0)),
+            ("openrouter", "anthropic/claude-opus-4.6-fast", Some("anthropic"), Some(30.0)),
+            ("openai", "gpt-6.1-sol-2026-09-29", Some("openai"), Some(2.0)),
         ] {
             assert_eq!(table_of(provider, model), table, "{model}");
             assert_eq!(usd_per_million(model), price, "{model}");
+        }
+    }
+
+    #[test]
+    fn caches_and_long_requests_cost_what_the_model_says() {
+        for (model, table, short, long) in [
+            ("claude-opus-5", "anthropic", (0.1, 1.25), (0.1, 1.25)),
+            ("claude-opus-5-5[1m]", "anthropic", (0.05, 1.25), (0.05, 1.25)),
+            ("claude-sonnet-5-5", "anthropic-1h", (0.05, 2.0), (0.05, 2.0)),
+            ("claude-fable-5-2", "anthropic", (0.025, 1.25), (0.025, 1.25)),
+            ("claude-haiku-5-5", "anthropic", (0.1, 1.25), (0.5, 6.25)),
+            ("openai/gpt-5.6-sol", "openai", (0.1, 1.25), (0.2, 2.5)),
+            ("gpt-6.2-sol", "openai", (0.05, 1.25), (0.1, 2.5)),
+            ("gpt-6-sol", "openai", (0.1, 1.25), (0.2, 2.5)),
+            ("gpt-5.5", "openai", (0.1, 1.0), (0.2, 2.0)),
+            ("gpt-5", "openai", (0.1, 1.0), (0.1, 1.0)),
+            ("gemini-3-pro-preview", "gemini", (0.1, 1.0), (0.2, 2.0)),
+        ] {
+            let prices = prices_of(model, Prices::preset(table).unwrap());
+            assert_eq!((prices.at(100_000), prices.at(300_000)), (short, long), "{model}");
         }
     }
 }

@@ -227,6 +227,27 @@ fn each_request_has_the_price_of_its_own_model() {
 }
 
 #[test]
+fn a_model_with_prices_of_its_own_costs_these() {
+    let cost = |model: &str, read: u64| {
+        let usage = json!({ "input": 0, "output": 9, "cacheRead": read, "cacheWrite": 2_000 });
+        let said = json!([{ "type": "text", "text": "Yes." }]);
+        let answer =
+            json!({ "role": "assistant", "model": model, "usage": usage, "content": said });
+        let replaying = replaying(Sender::Host(HostRule::Plain));
+        let follows = Follows { prices: true, window: true, sizes: true };
+        let session = transcript(&[user("Go.", 1), answer.to_string()]);
+        let report = replay_recorded(&session, &replaying, follows, "x", false).unwrap();
+        report.recorded.cost
+    };
+    let claude = (cost("claude-opus-5", 100_000), cost("claude-opus-5-5", 100_000));
+    assert_eq!(claude, (12_500.0, 7_500.0));
+    let long = (cost("claude-haiku-5-5", 50_000), cost("claude-haiku-5-5", 100_000));
+    assert_eq!(long, (7_500.0, 62_500.0));
+    let gpt = (cost("gpt-5.6-sol", 100_000), cost("gpt-5.6-sol", 300_000));
+    assert_eq!(gpt, (12_500.0, 65_000.0));
+}
+
+#[test]
 fn a_replay_reads_no_file_of_this_machine() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("notes.md");
