@@ -1,5 +1,8 @@
-//! Sessions that begin with a copy of another: programs write the history into the new file when a
-//! session is forked, Codex also when it is resumed. Such requests count once. Pure.
+//! Sessions that begin with a copy of another, or of a part of it: programs write the history into the new
+//! file when a session is forked, Codex also when it is resumed, Claude Code for the agent that sums it up.
+//! Such requests count once. Pure.
+
+use std::collections::HashMap;
 
 use super::{CallReport, FileReport};
 use crate::transcript::Counts;
@@ -9,12 +12,22 @@ pub const SEPARATOR: char = ',';
 /// Before the time of an answer, if it is in the name.
 pub const TIME: char = '@';
 
-/// Takes out of each report the calls with which an earlier one begins as well.
+/// Takes out of each report the calls with which it begins and that another has: an earlier one from its
+/// first on, or any in its midst, as where the copy begins at a compaction.
 pub(super) fn count_once(files: &mut [FileReport]) {
+    let mut places: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
+    for (at, file) in files.iter().enumerate() {
+        for (from, call) in file.series.iter().enumerate() {
+            let Some(answer) = &call.answer else { continue };
+            places.entry(answer).or_default().push((at, from));
+        }
+    }
     // All are compared before any is changed: a copy may be copied again.
-    let copied = (0..files.len()).map(|at| {
-        let (before, rest) = files.split_at(at);
-        before.iter().map(|other| shared(other, &rest[0])).max().unwrap_or_default()
+    let copied = files.iter().enumerate().map(|(at, file)| {
+        let first = file.series.first().and_then(|call| places.get(call.answer.as_deref()?));
+        let others = first.into_iter().flatten();
+        let before = others.filter(|(other, from)| *other < at || (*other > at && *from > 0));
+        before.map(|(other, from)| shared(&files[*other], *from, file)).max().unwrap_or_default()
     });
     let copied: Vec<usize> = copied.collect();
     for (file, copied) in files.iter_mut().zip(copied).filter(|(_, copied)| *copied > 0) {
@@ -22,17 +35,18 @@ pub(super) fn count_once(files: &mut [FileReport]) {
     }
 }
 
-/// With how many same answers two sessions begin; none unless an answer among them has a time, or
-/// calls, whose IDs no other answer has, or one of the sessions says that it began with the other.
-fn shared(one: &FileReport, other: &FileReport) -> usize {
-    let pairs = one.series.iter().zip(&other.series);
+/// With how many answers, from this one of `one` on, the other begins as well; none unless an answer among
+/// them has a time, or calls, whose IDs no other answer has, or both begin so and one of the sessions says
+/// that it began with the other.
+fn shared(one: &FileReport, from: usize, other: &FileReport) -> usize {
+    let pairs = one.series[from..].iter().zip(&other.series);
     let same = pairs.take_while(|(one, other)| one.answer.is_some() && one.answer == other.answer);
     let answers: Vec<&str> = same.filter_map(|(one, _)| one.answer.as_deref()).collect();
     let is_fork = [(one, other), (other, one)]
         .iter()
         .any(|(one, other)| one.session.is_some() && one.session == other.forked_from);
-    let is_told =
-        is_fork || answers.iter().any(|answer| answer.contains(TIME) || calls(answer) > 0);
+    let is_told = (is_fork && from == 0)
+        || answers.iter().any(|answer| answer.contains(TIME) || calls(answer) > 0);
     if is_told { answers.len() } else { 0 }
 }
 

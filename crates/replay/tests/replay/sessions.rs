@@ -1,6 +1,7 @@
 //! Replays: synthetic transcripts played through a session and measured.
 
 use std::io::{BufRead, BufReader};
+use std::ops::Range;
 use std::path::Path;
 
 use base::object::{AsOf, ObjectId};
@@ -326,13 +327,13 @@ fn thinking_in_what_was_copied_counts_once() {
     assert_eq!((fork.recorded.requests, fork.recorded.hidden_tokens), (1, 0));
 }
 
-/// The report of sessions that went on one from another, each with a copy of all before it, with as
-/// many answers as given. An answer's model depends on its number; each request has 2,000 tokens.
-fn resumed(lengths: &[i64], model: impl Fn(i64) -> &'static str) -> BillReport {
+/// The report of sessions that have some answers of one conversation, as copies have them. An answer's model
+/// depends on its number; each request has 2,000 tokens.
+fn resumed(parts: &[Range<i64>], model: impl Fn(i64) -> &'static str) -> BillReport {
     let replaying = replaying(Sender::Host(HostRule::Plain));
     let follows = Follows { prices: true, window: true, sizes: true };
-    let session = |length: &i64| {
-        let answers = (0..*length).flat_map(|at| {
+    let session = |part: &Range<i64>| {
+        let answers = part.clone().flat_map(|at| {
             let time = 1_790_000_000_000 + at;
             let usage = json!({ "input": 2_000, "output": 9 });
             let said = json!([{ "type": "text", "text": format!("Answer {at}.") }]);
@@ -342,23 +343,29 @@ fn resumed(lengths: &[i64], model: impl Fn(i64) -> &'static str) -> BillReport {
         let transcript = transcript(&answers.collect::<Vec<_>>());
         replay_recorded(&transcript, &replaying, follows, "anthropic", false).unwrap()
     };
-    let files = lengths.iter().map(session).collect();
+    let files = parts.iter().map(session).collect();
     BillReport::new(files, &replaying, "anthropic".to_owned())
 }
 
 #[test]
-fn a_copy_of_a_copy_counts_once() {
-    for lengths in [[2, 4, 6], [6, 4, 2], [4, 2, 6]] {
-        let report = resumed(&lengths, |_| "claude-opus-4-5");
+fn a_copy_of_a_copy_or_of_a_part_counts_once() {
+    for parts in [
+        [0..2, 0..4, 0..6],
+        [0..6, 0..4, 0..2],
+        [0..4, 0..2, 0..6],
+        [2..4, 0..6, 3..6],
+        [3..5, 2..5, 0..6],
+    ] {
+        let report = resumed(&parts, |_| "claude-opus-4-5");
         let requests: u64 = report.files.iter().map(|file| file.recorded.requests).sum();
-        assert_eq!(requests, 6, "{lengths:?}");
+        assert_eq!(requests, 6, "{parts:?}");
     }
 }
 
 #[test]
 fn what_is_left_of_a_copy_has_the_price_of_its_models() {
     let model = |at| if at < 4 { "claude-haiku-4-5" } else { "claude-opus-4-1" };
-    let report = resumed(&[4, 6], model);
+    let report = resumed(&[0..4, 0..6], model);
     let prices = report.files.iter().map(|file| file.recorded.usd_per_million);
     assert_eq!(prices.collect::<Vec<_>>(), [Some(1.0), Some(15.0)]);
 }
