@@ -87,9 +87,9 @@ fn is_by_model(line: &Line<'_>) -> bool {
 /// unless the file is a sub-agent's own.
 fn entries_of<'a>(lines: Vec<Line<'a>>, notes: &mut Notes) -> Vec<Line<'a>> {
     let own_file = !lines.iter().any(|line| is_message(line) && !line.flag("isSidechain"));
-    let mut known = HashSet::new();
+    let (mut known, mut repeated) = (HashSet::new(), None);
     let mut entries = Vec::with_capacity(lines.len());
-    for line in lines {
+    for mut line in lines {
         let id = line.text_at("uuid").map(str::to_owned);
         if !(id.is_some() || is_message(&line)) {
             if line.text_at("role").is_some() {
@@ -101,9 +101,17 @@ fn entries_of<'a>(lines: Vec<Line<'a>>, notes: &mut Notes) -> Vec<Line<'a>> {
             if is_message(&line) {
                 notes.count("lines of sub-agents left out");
             }
-        } else if id.is_none_or(|id| known.insert(id)) {
+        } else if id.clone().is_none_or(|id| known.insert(id)) {
+            // Some versions write the history again before they go on, and name its last line as the parent.
+            if repeated
+                .take()
+                .is_some_and(|id: String| line.text_at("parentUuid") == Some(id.as_str()))
+            {
+                line.object.remove("parentUuid");
+            }
             entries.push(line);
         } else {
+            repeated = id;
             notes.count("repeated lines left out");
         }
     }

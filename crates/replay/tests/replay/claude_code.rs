@@ -290,6 +290,19 @@ fn responses_of_one_id_are_told_apart_by_what_they_sent() {
 }
 
 #[test]
+fn what_goes_on_behind_a_repeated_history_follows_what_was_last() {
+    let mut claude = Claude(Vec::new());
+    claude.user("u1", "", "One.").say("a1", "u1", 9_000, "First.");
+    let copies = claude.0.clone();
+    claude.user("u2", "a1", "Two.").say("a2", "u2", 4_000, "Second.");
+    claude.0.extend(copies);
+    claude.put("h", "a1", &json!({ "type": "system", "subtype": "stop_hook_summary" }));
+    claude.user("u3", "h", "Three.").say("a3", "u3", 2_000, "Third.");
+    assert_eq!(claude.texts(), ["One.", "First.", "Two.", "Second.", "Three.", "Third."]);
+    assert_eq!(claude.read().notes, ["repeated lines left out: 2"]);
+}
+
+#[test]
 fn several_sessions_in_one_file_are_several() {
     let mut both = Claude(Vec::new());
     both.user("u1", "", "One.").call("a1", "u1", 0, "t1").result("r1", "a1", "t1");
