@@ -11,11 +11,14 @@ mod chain;
 mod responses;
 pub(super) mod several;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use self::blocks::{Shown, assistant_block, attachment_content, blocks_of, messages_of, usage_of};
+use self::blocks::{
+    INNER, Shown, assistant_block, attachment_content, blocks_of, inner_requests, messages_of,
+    priced, usage_of,
+};
 use super::lines::Line;
 use super::message::{COMPACTION_SUMMARY, INJECTED, Message, time_of};
 use super::notes::Notes;
@@ -57,6 +60,7 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
             notes.count("messages of branches that were left");
         }
     }
+    notes.count_all(INNER, session.inner.values().sum());
     let held = Some(counts_of(entries.iter()));
     let left = entries.iter().zip(&on).filter(|(_, on)| !**on).map(|(entry, _)| entry);
     let left = counts_of(left);
@@ -164,6 +168,8 @@ struct ClaudeCodeSession {
     /// The response that later lines may continue, even after results of its first calls, and after
     /// what the program put in meanwhile: its ID and its message's index.
     open: Option<(String, usize)>,
+    /// Further requests that the provider made for an answer, by the index of its message.
+    inner: HashMap<usize, usize>,
 }
 
 impl ClaudeCodeSession {
@@ -221,6 +227,9 @@ impl ClaudeCodeSession {
         assistant.say(blocks, text("stop_reason").is_some_and(|stop| limits.contains(&stop)));
         if let Some(counts) = message.get("usage").filter(|counts| counts.is_object()) {
             assistant.set("usage", usage_of(counts));
+            assistant.set("model", priced(text("model").unwrap_or_default(), counts).into());
+            // Each line of a response counts anew, the last completely.
+            self.inner.insert(at, inner_requests(counts));
         }
     }
 

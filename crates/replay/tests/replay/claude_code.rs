@@ -290,6 +290,37 @@ fn responses_of_one_id_are_told_apart_by_what_they_sent() {
 }
 
 #[test]
+fn of_several_requests_in_an_answer_the_last_counts() {
+    let part = |kind: &str, read: u64| json!({ "type": kind, "input_tokens": 2, "cache_read_input_tokens": read, "output_tokens": 5 });
+    let parts = json!([part("message", 9_000), part("advisor_message", 0), part("message", 9_500)]);
+    let usage = json!({ "input_tokens": 4, "cache_read_input_tokens": 18_500, "output_tokens": 10, "iterations": parts });
+    let mut claude = Claude(Vec::new());
+    claude.user("u", "", "Go.").say("a", "u", 9_000, "I ask.").call("b", "a", 9_000, "c");
+    claude.result("r", "b", "c").say("d", "r", 9_600, "Done.");
+    for at in 1..=2 {
+        let message = &mut claude.0[at]["message"];
+        (message["id"], message["usage"]) = ("msg".into(), usage.clone());
+    }
+    let read = claude.read();
+    let answer: Value = serde_json::from_str(&read.messages[1]).unwrap();
+    let counts = json!({ "input": 2, "output": 10, "cacheRead": 9_500, "cacheWrite": 0 });
+    assert_eq!(answer["usage"], counts);
+    let said = "requests within an answer, such as to an advisor, whose cost is not counted: 2";
+    assert_eq!(read.notes, [said]);
+}
+
+#[test]
+fn an_answer_in_the_fast_mode_is_of_a_model_of_its_own() {
+    let mut claude = Claude(Vec::new());
+    claude.user("u", "", "Go.").say("a", "u", 9_000, "Yes.").say("b", "a", 9_100, "No.");
+    claude.0[1]["message"]["usage"]["speed"] = "fast".into();
+    claude.0[2]["message"]["usage"]["speed"] = "standard".into();
+    let model = |json: &String| serde_json::from_str::<Value>(json).unwrap()["model"].clone();
+    let models: Vec<Value> = claude.read().messages[1..].iter().map(model).collect();
+    assert_eq!(models, ["claude-x-fast", "claude-x"]);
+}
+
+#[test]
 fn what_goes_on_behind_a_repeated_history_follows_what_was_last() {
     let mut claude = Claude(Vec::new());
     claude.user("u1", "", "One.").say("a1", "u1", 9_000, "First.");

@@ -243,19 +243,42 @@ fn texts_in(value: &Value) -> String {
     }
 }
 
-/// The counts of Anthropic's `usage` in pi-ai's terms.
+/// The counts of Anthropic's `usage` in pi-ai's terms. Where several requests made one answer, the input is
+/// that of the last, which is as large as the conversation.
 pub(in crate::transcript) fn usage_of(counts: &Value) -> Value {
-    let count = |key: &str| counts.get(key).and_then(count_of).unwrap_or_default();
+    let is_of_model = |one: &&Value| one["type"] == "message" || one["type"] == "fallback_message";
+    let last = iterations(counts).iter().rfind(is_of_model).filter(|_| inner_requests(counts) > 0);
+    let sent = last.unwrap_or(counts);
+    let count = |key: &str| sent.get(key).and_then(count_of).unwrap_or_default();
     let mut counts_of_pi = usage(
         count("input_tokens"),
-        count("output_tokens"),
+        counts.get("output_tokens").and_then(count_of).unwrap_or_default(),
         count("cache_read_input_tokens"),
         count("cache_creation_input_tokens"),
     );
     // The part of what was written that stays for an hour.
-    let long = counts.pointer("/cache_creation/ephemeral_1h_input_tokens").and_then(count_of);
+    let long = sent.pointer("/cache_creation/ephemeral_1h_input_tokens").and_then(count_of);
     if let Some(long) = long.filter(|long| *long > 0) {
         counts_of_pi["cacheWrite1h"] = long.into();
     }
     counts_of_pi
+}
+
+/// The note about requests that the provider made for an answer besides the one that is counted.
+pub(in crate::transcript) const INNER: &str =
+    "requests within an answer, such as to an advisor, whose cost is not counted";
+
+/// How many they are.
+pub(in crate::transcript) fn inner_requests(counts: &Value) -> usize {
+    iterations(counts).len().saturating_sub(1)
+}
+
+fn iterations(counts: &Value) -> &[Value] {
+    counts.get("iterations").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// The model of an answer, as it is priced: in Anthropic's fast mode tokens cost more.
+pub(in crate::transcript) fn priced(model: &str, counts: &Value) -> String {
+    let is_fast = counts.get("speed").is_some_and(|speed| speed == "fast");
+    format!("{model}{}", if is_fast { "-fast" } else { "" })
 }

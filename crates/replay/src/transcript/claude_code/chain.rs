@@ -8,6 +8,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::blocks::usage_of;
 use super::{answered_by, content_of, is_by_model, is_message, node_of, response_of};
 use crate::transcript::lines::Line;
 use crate::transcript::message::count_of;
@@ -231,9 +232,9 @@ fn shared_notes(entries: &[Line<'_>], parents: &[Option<usize>]) -> Vec<bool> {
 
 /// The tokens that a request had as input, by the usage of its answer.
 fn input_of(entry: &Line<'_>) -> Option<i64> {
-    let usage = entry.object_at("message").filter(|_| is_by_model(entry))?.get("usage")?;
-    let keys = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
-    let counts: Vec<i64> = keys.iter().filter_map(|key| count_of(usage.get(*key)?)).collect();
-    let sum = counts.iter().fold(0_i64, |sum, count| sum.saturating_add(*count));
-    (sum > 0 && usage.get("input_tokens").and_then(count_of).is_some()).then_some(sum)
+    let counts = entry.object_at("message").filter(|_| is_by_model(entry))?.get("usage")?;
+    counts.get("input_tokens").and_then(count_of)?;
+    let usage = usage_of(counts);
+    let sent = ["input", "cacheRead", "cacheWrite"].iter().filter_map(|key| usage[*key].as_i64());
+    Some(sent.fold(0, i64::saturating_add)).filter(|sum| *sum > 0)
 }
