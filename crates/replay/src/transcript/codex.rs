@@ -4,13 +4,16 @@
 //! The items of one response become one assistant message, which ends at a tool output or a usage
 //! report. Must not apply compactions: replay decides itself what later calls see.
 
+mod content;
+
 use serde_json::{Map, Value, json};
 
+use self::content::{blocks_of, has_failed, texts_of};
 use super::Parts;
 use super::lines::Line;
 use super::message::{
-    INJECTED, Message, arguments_of, call_block, count_of, counts_of, image_at, said, text,
-    text_block, thinking_block, time_of, usage,
+    INJECTED, Message, arguments_of, call_block, count_of, counts_of, said, text, text_block,
+    thinking_block, time_of, usage,
 };
 use super::notes::{Notes, OF_PROVIDER};
 
@@ -21,6 +24,9 @@ const OF_PROVIDER_KINDS: [&str; 4] =
 /// Types of the lines that wrap an item.
 const WRAPPERS: [&str; 5] =
     ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
+
+/// Beginning of the IDs of turns that were imported.
+const IMPORTED: &str = "external-import-turn-";
 
 /// Types of lines that repeat what others say, or are for the program alone.
 const RECORDS: [&str; 6] = [
@@ -76,6 +82,9 @@ fn is_of_items(content: &Value) -> bool {
 pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
     let mut rollout = Rollout { provider: "openai".into(), ..Rollout::default() };
     for mut line in lines {
+        if line.object.get("ordinal").and_then(count_of).is_some_and(|at| at < rollout.own_from) {
+            continue;
+        }
         rollout.now = line.object.get("timestamp").and_then(time_of).or(rollout.now);
         let kind = line.text_at("type").unwrap_or_default().to_owned();
         let payload = line.object.remove("payload");
@@ -119,13 +128,21 @@ struct Rollout {
     open: Option<usize>,
     /// The provider's total counts in its last report.
     total: Option<Value>,
+    /// The number of a sub-agent's first own line; those before are of the session that started it.
+    own_from: i64,
+    /// Whether the turn is one of another program, which the desktop app imported.
+    is_imported: bool,
 }
 
 impl Rollout {
     /// Reads the first line. A fork also has its parent's first line, after its own.
     fn start(&mut self, meta: &Map<String, Value>, notes: &mut Notes) {
+        if self.parts.session_id.is_none() {
+            let own_from = meta.get("subagent_history_start_ordinal").and_then(count_of);
+            self.own_from = own_from.unwrap_or_default();
+        }
         // A newer fork only names where its history stands.
-        if meta.get("history_base").is_some_and(Value::is_object) {
+        if self.own_from > 0 || meta.get("history_base").is_some_and(Value::is_object) {
             notes
                 .count("beginnings that stand in another session's file, counted as system prompt");
         }
@@ -198,6 +215,11 @@ impl Rollout {
 
     fn message(&mut self, item: &Map<String, Value>, notes: &mut Notes) {
         let blocks = blocks_of(item.get("content").unwrap_or(&Value::Null), notes);
+        if text(item, "role") == Some("assistant") && self.is_imported {
+            notes.count("answers imported from another program, which are no requests of this one");
+            self.push(Message::user(Value::Array(blocks), self.now, Some(INJECTED)));
+            return;
+        }
         if text(item, "role") == Some("assistant") {
             for block in blocks {
                 self.say(block);
@@ -217,7 +239,11 @@ impl Rollout {
 
     fn event(&mut self, event: &Map<String, Value>, notes: &mut Notes) {
         match text(event, "type") {
-            Some("token_count") => self.counted(event, notes),
+            Some("task_started") => {
+                let turn = text(event, "turn_id");
+                self.is_imported = turn.is_some_and(|id| id.starts_with(IMPORTED));
+            }
+            Some("token_count") if !self.is_imported => self.counted(event, notes),
             Some("thread_rolled_back") => {
                 let turns = event.get("num_turns").and_then(Value::as_u64).unwrap_or_default();
                 self.roll_back(turns, notes);
@@ -314,67 +340,3 @@ fn is_of_kind_put_in(item: &Map<String, Value>) -> bool {
     };
     kinds.is_some_and(|kinds| !kinds.is_empty() && !kinds.iter().any(is_typed))
 }
-
-/// Content as blocks: a string, a list of items, or `{content, success}` around either.
-fn blocks_of(content: &Value, notes: &mut Notes) -> Vec<Value> {
-    match content {
-        // Providers refuse empty blocks.
-        Value::String(text) => said(text).into_iter().collect(),
-        Value::Object(wrapped) if wrapped.contains_key("content") => {
-            blocks_of(wrapped.get("content").unwrap_or(&Value::Null), notes)
-        }
-        Value::Array(items) if items.iter().any(is_content) => {
-            items.iter().filter_map(|item| block_of(item, notes)).collect()
-        }
-        Value::Null => Vec::new(),
-        // Tools found by a search, and anything else that is not text.
-        other => vec![text_block(&other.to_string())],
-    }
-}
-
-fn is_content(item: &Value) -> bool {
-    let kind = item.get("type").and_then(Value::as_str);
-    kind.is_some_and(|kind| kind.ends_with("text") || kind.ends_with("image"))
-}
-
-fn block_of(item: &Value, notes: &mut Notes) -> Option<Value> {
-    if let Some(text) = item.get("text").and_then(Value::as_str) {
-        return said(text);
-    }
-    let Some(url) = item.get("image_url").and_then(Value::as_str) else {
-        notes.count("blocks of unknown shape left out");
-        return None;
-    };
-    Some(image_at(url))
-}
-
-/// Texts of a list of items.
-fn texts_of(items: &Value) -> impl Iterator<Item = &str> {
-    items.as_array().into_iter().flatten().filter_map(|item| item.get("text")?.as_str())
-}
-
-/// Whether an output says that its call failed: in a field, or by an exit code in its first lines.
-fn has_failed(output: &Value) -> bool {
-    if let Some(success) = output.get("success").and_then(Value::as_bool) {
-        return !success;
-    }
-    let Some(text) = output.as_str() else { return false };
-    let wrapped: Option<Value> =
-        if text.starts_with('{') { serde_json::from_str(text).ok() } else { None };
-    if let Some(code) =
-        wrapped.and_then(|wrapped| wrapped.get("metadata")?.get("exit_code")?.as_i64())
-    {
-        return code != 0;
-    }
-    let head = text.lines().take_while(|line| line.trim_end() != "Output:").take(HEAD_LINES);
-    let codes = head.filter_map(|line| {
-        let code = ["Process exited with code ", "Exit code: "]
-            .iter()
-            .find_map(|start| line.strip_prefix(start));
-        code?.trim().parse::<i64>().ok()
-    });
-    codes.last().is_some_and(|code| code != 0)
-}
-
-/// Lines before `Output:` in which a command's exit code stands.
-const HEAD_LINES: usize = 8;

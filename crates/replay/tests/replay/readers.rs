@@ -476,6 +476,62 @@ fn what_agents_of_codex_tell_each_other_is_kept() {
 }
 
 #[test]
+fn what_codex_imported_is_no_request_of_it() {
+    let event = |payload: Value| json!({ "type": "event_msg", "payload": payload });
+    let said = |role: &str, text: &str| {
+        let content = json!([{ "type": if role == "user" { "input_text" } else { "output_text" }, "text": text }]);
+        json!({ "type": "response_item", "payload": { "type": "message", "role": role, "content": content } })
+    };
+    let counted = event(
+        json!({ "type": "token_count", "info": { "last_token_usage": { "input_tokens": 10 } } }),
+    );
+    let codex = read(&lines(&[
+        event(json!({ "type": "task_started", "turn_id": "external-import-turn-1" })),
+        said("user", "Go."),
+        said("assistant", "Done."),
+        counted.clone(),
+        event(json!({ "type": "task_started", "turn_id": "0199" })),
+        said("user", "More."),
+        said("assistant", "Done, too."),
+        counted,
+    ]));
+    assert_eq!(
+        gist(&codex),
+        ["user: Go.", "put in: Done.", "user: More.", "assistant: Done, too."]
+    );
+    assert_eq!((codex.held, codex.read), (counts(1, 0), counts(1, 0)));
+    let said = "answers imported from another program, which are no requests of this one: 1";
+    assert!(codex.notes.contains(&said.to_owned()), "{:?}", codex.notes);
+}
+
+#[test]
+fn what_a_sub_agent_of_codex_began_with_is_of_another_session() {
+    let line = |ordinal: u64, kind: &str, payload: Value| json!({ "ordinal": ordinal, "type": kind, "payload": payload });
+    let said = |role: &str, text: &str| {
+        let kind = if role == "user" { "input_text" } else { "output_text" };
+        json!({ "type": "message", "role": role, "content": [{ "type": kind, "text": text }] })
+    };
+    let counted = |total: u64| {
+        json!({ "type": "token_count", "info": {
+        "total_token_usage": { "input_tokens": total }, "last_token_usage": { "input_tokens": 10 } } })
+    };
+    let codex = read(&lines(&[
+        line(0, "session_meta", json!({ "id": "b", "subagent_history_start_ordinal": "5" })),
+        line(1, "session_meta", json!({ "id": "a" })),
+        line(2, "response_item", said("user", "Go.")),
+        line(3, "response_item", said("assistant", "Done.")),
+        line(4, "event_msg", counted(10)),
+        line(5, "response_item", said("user", "Review it.")),
+        line(6, "response_item", said("assistant", "It is good.")),
+        line(7, "event_msg", counted(20)),
+    ]));
+    assert_eq!(gist(&codex), ["user: Review it.", "assistant: It is good."]);
+    assert_eq!((codex.held, codex.read), (counts(1, 0), counts(1, 0)));
+    let said = "beginnings that stand in another session's file, counted as system prompt: 1";
+    assert!(codex.notes.contains(&said.to_owned()), "{:?}", codex.notes);
+}
+
+#[test]
 fn codex_goes_back_by_what_a_person_typed() {
     let user = |text: &str, kind: Option<&str>| {
         let kinds = json!({ "content_item_kinds": kind.into_iter().collect::<Vec<_>>() });
