@@ -15,6 +15,7 @@ use super::message::{
     INJECTED, Message, arguments_of, call_block, count_of, counts_of, said, text, text_block,
     thinking_block, time_of, usage,
 };
+use super::messages::counts::usage_of;
 use super::notes::{Notes, OF_PROVIDER};
 
 /// Types of calls that the provider itself runs.
@@ -111,6 +112,12 @@ pub(super) fn read(lines: Vec<Line<'_>>, notes: &mut Notes) -> Parts {
             ("", None) => rollout.start(&line.object, notes),
             (_, None) => rollout.item(&line.object, line.number, notes),
             (_, Some(_)) => notes.count_at("lines of an unknown type left out", line.number),
+        }
+        // Of a response whose items stand behind those of its request.
+        let counts = line.object.get("usage").filter(|counts| counts.is_object());
+        let answer = rollout.parts.messages.last_mut().filter(|message| message.is_assistant());
+        if let (None, Some((counts, answer))) = (payload, counts.zip(answer)) {
+            answer.set("usage", usage_of(counts));
         }
     }
     rollout.parts
@@ -274,9 +281,9 @@ impl Rollout {
             return;
         };
         let count = |key: &str| last.get(key).and_then(count_of).unwrap_or_default();
-        let cached = count("cached_input_tokens");
-        let input = count("input_tokens").saturating_sub(cached);
-        message.set("usage", usage(input, count("output_tokens"), cached, 0));
+        let (cached, written) = (count("cached_input_tokens"), count("cache_write_input_tokens"));
+        let input = count("input_tokens").saturating_sub(cached).saturating_sub(written);
+        message.set("usage", usage(input, count("output_tokens"), cached, written));
     }
 
     /// Drops the last turns, because the person went back.

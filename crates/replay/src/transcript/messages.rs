@@ -5,15 +5,18 @@
 //! A file is such a list only if every line is a message and every part of it is known. Must not
 //! guess: what else is in a file would be missing from its requests.
 
+pub(super) mod counts;
+
 use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Map, Value};
 
+use self::counts::{model_and_counts, usage_of};
 use super::claude_code::blocks;
 use super::lines::Line;
 use super::message::{
-    Message, arguments_of, call_block, count_of, counts_of, list, objects, text_block,
-    thinking_block, time_of, usage,
+    COMPACTION_SUMMARY, Message, arguments_of, call_block, counts_of, list, objects, text_block,
+    thinking_block, time_of,
 };
 use super::notes::Notes;
 use super::{Counts, Format, Parts};
@@ -36,21 +39,12 @@ const ANTHROPIC_BLOCKS: [&str; 7] = [
 /// Ends of such types: results, and calls and results of the provider's own tools.
 const ANTHROPIC_ENDS: [&str; 2] = ["_tool_use", "tool_result"];
 const OPENAI_BLOCKS: [&str; 4] = ["image_url", "input_audio", "file", "refusal"];
-const SHARED_BLOCKS: [&str; 3] = ["text", "thinking", "image"];
+/// Kimi's thoughts are `think`.
+const SHARED_BLOCKS: [&str; 4] = ["text", "thinking", "think", "image"];
 
 /// Keys of the list in an object around one: requests of Messages and of Chat Completions, of the
 /// Responses API, and the first rollouts of Codex.
 const LISTS: [&str; 3] = ["messages", "input", "items"];
-
-/// Where providers and gateways say how much of a request the cache had: Chat Completions, the
-/// Responses API, DeepSeek, Moonshot, LiteLLM.
-const CACHED: [&str; 5] = [
-    "/prompt_tokens_details/cached_tokens",
-    "/input_tokens_details/cached_tokens",
-    "/prompt_cache_hit_tokens",
-    "/cached_tokens",
-    "/cache_read_input_tokens",
-];
 
 /// What a file of messages is, by the marks on its lines; `None` if it is not a list of messages.
 ///
@@ -102,7 +96,8 @@ pub(super) fn unfolded(mut lines: Vec<Line<'_>>) -> Vec<Line<'_>> {
     };
     let (number, model) = (one.number, one.object.remove("model"));
     let head = one.object.remove("session");
-    let lines = objects(head.into_iter().chain(list).collect());
+    let answer = answer_beside(&mut one.object);
+    let lines = objects(head.into_iter().chain(list).chain(answer).collect());
     let line = |mut object: Map<String, Value>| {
         if let Some(model) = &model {
             object.entry("model").or_insert_with(|| model.clone());
@@ -110,6 +105,21 @@ pub(super) fn unfolded(mut lines: Vec<Line<'_>>) -> Vec<Line<'_>> {
         Line { number, text: None, object }
     };
     lines.map(line).collect()
+}
+
+/// The answer that logs have beside the list, with what was counted for it: a message, or items.
+fn answer_beside(object: &mut Map<String, Value>) -> Vec<Value> {
+    let usage = object.remove("usage");
+    let choice = object.get("choices").and_then(|choices| choices.pointer("/0/message").cloned());
+    let mut answer = match choice.or_else(|| object.remove("output")) {
+        Some(Value::Array(items)) => items,
+        Some(message @ Value::Object(_)) => vec![message],
+        _ => Vec::new(),
+    };
+    if let Some((Value::Object(last), usage)) = answer.last_mut().zip(usage) {
+        last.entry("usage").or_insert(usage);
+    }
+    answer
 }
 
 /// Whether a role is a program's note between messages: one with `_`, or how mini-SWE-agent ended.
@@ -235,6 +245,15 @@ impl List {
             .find_map(|key| object.get(*key).and_then(time_of));
         let content = object.get("content").unwrap_or(&Value::Null);
         match text("role") {
+            // What Roo Code made of all before.
+            Some(_) if object.get("isSummary") == Some(&Value::Bool(true)) => {
+                let said = blocks::blocks_of(content, notes);
+                self.messages.push(Message::user(
+                    Value::Array(said),
+                    time,
+                    Some(COMPACTION_SUMMARY),
+                ));
+            }
             Some("assistant") => return self.assistant(object, content, time, notes),
             Some("system" | "developer") => notes.count("system messages left out"),
             Some("tool" | "function") => {
@@ -263,12 +282,12 @@ impl List {
         notes: &mut Notes,
     ) {
         let text = |key: &str| object.get(key).and_then(Value::as_str);
+        let (model, counts) = model_and_counts(object);
         let id = text("id").map(str::to_owned);
         if id.is_none()
             || self.open != id
             || !self.messages.last().is_some_and(Message::is_assistant)
         {
-            let model = text("model").unwrap_or_default();
             self.messages.push(Message::assistant(self.provider, model, time));
         }
         self.open = id;
@@ -295,8 +314,10 @@ impl List {
             .iter()
             .any(|key| matches!(text(key), Some("max_tokens" | "length")));
         message.say(blocks, is_cut);
-        if let Some(counts) = object.get("usage").filter(|counts| counts.is_object()) {
+        if let Some(counts) = counts {
             message.set("usage", usage_of(counts));
+            message.set("model", blocks::priced(model, counts).into());
+            notes.count_all(blocks::INNER, blocks::inner_requests(counts));
         }
     }
 
@@ -336,21 +357,9 @@ impl List {
 /// A block of an answer; OpenAI's refusals are texts.
 fn answer_block(block: &Value, notes: &mut Notes) -> Option<Value> {
     let refusal = block.get("refusal").and_then(Value::as_str).map(text_block);
+    let thought = block.get("think").and_then(Value::as_str);
     refusal
+        .or_else(|| thought.map(|thought| thinking_block(thought, None)))
         .or_else(|| block.as_str().map(text_block))
         .or_else(|| blocks::assistant_block(block, notes))
-}
-
-/// The counts of a response, in the names of either provider. Where `prompt_tokens` counts the
-/// request, or `input_tokens` with details, what the cache had is among them; Anthropic's are not.
-fn usage_of(counts: &Value) -> Value {
-    let given = |place: &str| counts.pointer(place).and_then(count_of);
-    let with_details = || counts.get("input_tokens_details").and(given("/input_tokens"));
-    let Some(all) = given("/prompt_tokens").or_else(with_details) else {
-        return blocks::usage_of(counts);
-    };
-    let count = |places: &[&str]| places.iter().find_map(|place| given(place)).unwrap_or_default();
-    let (cached, written) = (count(&CACHED), count(&["/cache_creation_input_tokens"]));
-    let input = all.saturating_sub(cached).saturating_sub(written).max(0);
-    usage(input, count(&["/completion_tokens", "/output_tokens"]), cached, written)
 }

@@ -9,7 +9,7 @@ use super::lines::Line;
 type Refusal = (fn(&Line<'_>) -> bool, &'static str);
 
 /// What is known, most telling marks first.
-const KNOWN: [Refusal; 16] = [
+const KNOWN: [Refusal; 17] = [
     (is_cursor, "is of Cursor's transcripts, which have no outputs of tools"),
     (is_trajectory, "is of OpenClaw's record of runs; the session is in the file beside it"),
     (is_printed_by_cursor, "is what Cursor prints, not a session it keeps"),
@@ -29,6 +29,7 @@ const KNOWN: [Refusal; 16] = [
     (is_grok, "is of the chat history of Grok, which no reader takes yet"),
     (is_goose, "is of a session of Goose, which no reader takes yet"),
     (is_droid, "is of a session of Factory's Droid, which no reader takes yet"),
+    (is_amp, "is of a thread of Amp, which no reader takes yet"),
     (
         is_gemini_checkpoint,
         "is of a checkpoint of Gemini CLI; sessions are in `~/.gemini/tmp/*/chats`",
@@ -128,10 +129,18 @@ fn is_droid(line: &Line<'_>) -> bool {
     is_type(line, &["session_start"]) && has(line, &["id"])
 }
 
+fn is_amp(line: &Line<'_>) -> bool {
+    let first = line.object.get("messages").and_then(|list| list.get(0)?.get("messageId"));
+    line.text_at("id").is_some_and(|id| id.starts_with("T-")) && first.is_some()
+}
+
 /// Also a list of contents of Gemini's API by another program: no reader takes those.
 fn is_gemini_checkpoint(line: &Line<'_>) -> bool {
     let is_content = |content: &Map<String, Value>| {
-        content.contains_key("role") && content.get("parts").is_some_and(Value::is_array)
+        let parts = content.get("parts").and_then(Value::as_array);
+        // Other lists of parts say the type of each.
+        let is_part = |part: &Value| part.get("type").is_none();
+        content.contains_key("role") && parts.is_some_and(|parts| parts.iter().all(is_part))
     };
     let histories = ["history", "clientHistory"].iter().filter_map(|key| line.object.get(*key));
     let mut contents = histories.filter_map(|list| list.get(0)?.as_object());

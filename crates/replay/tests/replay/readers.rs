@@ -166,6 +166,17 @@ fn what_a_cache_had_is_read_in_the_names_of_every_provider() {
             [10, 2, 20, 0],
         ),
         (
+            chat(
+                json!({ "prompt_tokens_details": { "cached_tokens": 20, "cache_write_tokens": 7 } }),
+            ),
+            [3, 2, 20, 7],
+        ),
+        (
+            json!({ "input_tokens": 30, "output_tokens": 2,
+                "input_tokens_details": { "cached_tokens": 20, "cache_write_tokens": 7 } }),
+            [3, 2, 20, 7],
+        ),
+        (
             json!({ "input_tokens": 10, "output_tokens": 2, "cache_read_input_tokens": 20 }),
             [10, 2, 20, 0],
         ),
@@ -185,6 +196,64 @@ fn what_a_cache_had_is_read_in_the_names_of_every_provider() {
         let names = ["input", "output", "cacheRead", "cacheWrite"];
         assert_eq!(names.map(|name| counted[name].as_i64().unwrap()), expected, "{usage}");
     }
+}
+
+/// The last message's model and what was counted for it.
+fn counted(transcript: &Transcript) -> (String, [i64; 4]) {
+    let last: Value = serde_json::from_str(transcript.messages.last().unwrap()).unwrap();
+    let count = |name: &str| last["usage"][name].as_i64().unwrap();
+    let counts = ["input", "output", "cacheRead", "cacheWrite"].map(count);
+    (last["model"].as_str().unwrap().to_owned(), counts)
+}
+
+#[test]
+fn what_agents_count_in_lists_of_their_own_is_read() {
+    let asked = json!({ "role": "user", "content": "Go." });
+    let tokens = json!({ "tokens": { "prompt": 30, "completion": 2, "cached": 20 }, "cost": 0.1 });
+    let cline = json!({ "role": "assistant", "content": "Done.", "metrics": tokens,
+        "modelInfo": { "modelId": "claude-x", "providerId": "cline", "mode": "act" } });
+    let response = json!({ "model": "claude-x", "usage": {
+        "prompt_tokens": 30, "completion_tokens": 2, "prompt_tokens_details": { "cached_tokens": 20 } } });
+    let mini =
+        json!({ "role": "assistant", "content": "Done.", "extra": { "response": response } });
+    for answer in [cline, mini] {
+        let read = read(&json!([asked, answer]).to_string());
+        assert_eq!(counted(&read), ("claude-x".to_owned(), [10, 2, 20, 0]), "{answer}");
+    }
+    let thought = json!([{ "type": "think", "think": "Hm." }, { "type": "text", "text": "Yes." }]);
+    let kimi = lines(&[asked.clone(), json!({ "role": "assistant", "content": thought })]);
+    assert_eq!(gist(&read(&kimi)), ["user: Go.", "assistant: (Hm.) Yes."]);
+    let summary = json!({ "role": "assistant", "content": "So far.", "isSummary": true });
+    let roo = read(&lines(&[asked, summary, json!({ "role": "assistant", "content": "Done." })]));
+    assert_eq!(gist(&roo), ["user: Go.", "put in: So far.", "assistant: Done."]);
+    assert_eq!(roo.read, counts(1, 0));
+}
+
+#[test]
+fn the_answer_beside_its_request_is_read() {
+    let asked = json!([{ "role": "user", "content": "Go." }]);
+    let chat = json!({ "model": "gpt-x", "messages": asked, "choices": [{ "message": { "role": "assistant", "content": "Done." } }],
+        "usage": { "prompt_tokens": 30, "completion_tokens": 2, "prompt_tokens_details": { "cached_tokens": 20 } } });
+    let said = json!([{ "type": "output_text", "text": "Done." }]);
+    let responses = json!({ "model": "gpt-x", "input": asked, "output": [{ "type": "message", "role": "assistant", "content": said }],
+        "usage": { "input_tokens": 30, "output_tokens": 2, "input_tokens_details": { "cached_tokens": 20 } } });
+    for log in [chat, responses] {
+        let read = read(&log.to_string());
+        assert_eq!(gist(&read), ["user: Go.", "assistant: Done."]);
+        assert_eq!(counted(&read), ("gpt-x".to_owned(), [10, 2, 20, 0]), "{log}");
+    }
+}
+
+#[test]
+fn what_codex_says_was_written_to_a_cache_is_no_plain_input() {
+    let usage = json!({ "input_tokens": 30, "cached_input_tokens": 20, "cache_write_input_tokens": 7, "output_tokens": 2 });
+    let said = json!([{ "type": "output_text", "text": "Done." }]);
+    let codex = read(&lines(&[
+        json!({ "type": "turn_context", "payload": { "model": "gpt-x" } }),
+        json!({ "type": "response_item", "payload": { "type": "message", "role": "assistant", "content": said } }),
+        json!({ "type": "event_msg", "payload": { "type": "token_count", "info": { "last_token_usage": usage } } }),
+    ]));
+    assert_eq!(counted(&codex), ("gpt-x".to_owned(), [3, 2, 20, 7]));
 }
 
 #[test]
@@ -373,6 +442,12 @@ fn files_of_other_programs_are_refused_by_name() {
         ),
         ("Goose", vec![message("assistant", json!([{ "type": "toolRequest", "id": "c" }]))]),
         ("Droid", vec![json!({ "type": "session_start", "id": "d", "title": "t" })]),
+        (
+            "Amp",
+            vec![
+                json!({ "v": 1, "id": "T-1", "messages": [{ "role": "user", "messageId": 0, "content": text("text", "Hi.") }] }),
+            ],
+        ),
     ] {
         let told = refused(&lines(&given));
         assert!(told.contains(name), "{name}: {told}");
@@ -426,6 +501,10 @@ fn lists_of_other_forms_are_refused_with_what_is_strange() {
             "no session format",
             vec![json!({ "type": "message", "id": "m", "parentId": null,
             "message": message("user", text("text", "Hi.")) })],
+        ),
+        (
+            "no session format",
+            vec![json!({ "role": "user", "parts": [{ "type": "text", "text": "Hi." }] })],
         ),
         ("no session format", vec![json!({ "type": "reasoning", "summary": [] })]),
         ("no session format", vec![json!({ "type": "session", "id": "s" })]),
