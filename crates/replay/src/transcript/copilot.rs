@@ -112,6 +112,13 @@ impl CopilotSession {
             "session.compaction_complete" => self.compacted(data, notes),
             "session.context_cleared" => notes.count("clears of the context not applied"),
             "session.truncation" => notes.count("truncations not applied"),
+            // Before 1.0.9x nothing else says what was counted.
+            "session.shutdown" if self.usage.is_empty() => {
+                let models = data.get("modelMetrics").and_then(Value::as_object);
+                if models.is_some_and(|models| !models.is_empty()) {
+                    notes.count("counts of a whole session, which no request has, not used");
+                }
+            }
             "system.message" => notes.count("system messages left out"),
             "system.notification" => {
                 if let Some(content) = text(data, "content") {

@@ -645,6 +645,14 @@ fn what_a_file_counts_and_does_not_hold_is_said() {
     ] {
         assert!(codex.notes.contains(&note.to_owned()), "{:?}", codex.notes);
     }
+    let metrics =
+        json!({ "gpt-x": { "requests": { "count": 1 }, "usage": { "inputTokens": 30 } } });
+    let copilot = |kind: &str, data: Value| json!({ "type": kind, "data": data, "id": kind, "parentId": null, "timestamp": "2026-07-01T10:00:00Z" });
+    let copilot = read(&lines(&[
+        copilot("assistant.message", json!({ "content": "Hi." })),
+        copilot("session.shutdown", json!({ "modelMetrics": metrics })),
+    ]));
+    assert_eq!(copilot.notes, ["counts of a whole session, which no request has, not used: 1"]);
     let odd = json!({ "functionCall": { "name": "ls" } });
     let qwen = json!({ "type": "assistant", "uuid": "a", "parentUuid": null, "sessionId": "q",
         "message": { "role": "model", "parts": [{ "text": "Hi." }, odd] } });
