@@ -40,9 +40,13 @@ const RECORDS: [&str; 6] = [
 ];
 
 /// Beginnings of user messages that Codex itself inserts.
-const INJECTED_STARTS: [&str; 10] = [
+const INJECTED_STARTS: [&str; 14] = [
     "<agent_message_board_notification>",
+    "<codex_internal_context",
     "<environment_context>",
+    "<external_",
+    "<goal_context>",
+    "<hook_prompt",
     "<user_instructions>",
     "# AGENTS.md instructions",
     "<INSTRUCTIONS>",

@@ -620,7 +620,9 @@ fn codex_goes_back_by_what_a_person_typed() {
     let shell = "<user_shell_command>\nls\n</user_shell_command>";
     let back =
         json!({ "type": "event_msg", "payload": { "type": "thread_rolled_back", "num_turns": 1 } });
-    for put_in in [user(shell, None), user("Of a plugin.", Some("plugins.note"))] {
+    let goal = "<codex_internal_context source=\"goal\">\nContinue.\n</codex_internal_context>";
+    let plugin = user("Of a plugin.", Some("plugins.note"));
+    for put_in in [user(shell, None), user(goal, None), plugin] {
         let first = user("First.", Some("user.text"));
         let codex = read(&lines(&[first, user("Second.", None), put_in, back.clone()]));
         assert_eq!(gist(&codex), ["user: First."]);
