@@ -174,7 +174,7 @@ export class MemoryLife {
       remember(this.#pi, { captured: this.#capturedAt });
       if (proposed > 0) {
         const what = proposed === 1 ? "an entry is proposed" : `${proposed} entries are proposed`;
-        this.#failures?.farewell(`${what} for memory: \`/memory flush\` shows what waits for your decision`);
+        this.#failures?.farewell(`${what} for memory: \`/memory waiting\` shows what waits for your decision`);
       }
     });
   }

@@ -196,7 +196,9 @@ test("a configured model proposes entries for approval", async () => {
   writeFileSync(join(folder, "config.json"), JSON.stringify({ captureModel: "scripted/scripted-1" }));
   const first = await runPi(sandbox, ["-e", extension, "-p", prompt]);
   expect(first).toMatchObject({ code: 0, stdout: "Understood.\n" });
-  expect(first.stderr).toContain("an entry is proposed for memory: `/memory flush` shows what waits for your decision");
+  expect(first.stderr).toContain(
+    "an entry is proposed for memory: `/memory waiting` shows what waits for your decision",
+  );
   const asked = model.requests[1].body.messages;
   expect(asked.map(({ role }) => role)).toEqual(["user"]);
   expect(JSON.stringify(asked)).toContain("Person: No. We use pnpm here");
