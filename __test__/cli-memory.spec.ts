@@ -87,7 +87,7 @@ test("an entry is staged, listed, flushed, found and confirmed", () => {
   expect(at.run("memory", "flush").stdout).toBe("Nothing waited.\n");
   const pages = at.run("memory", "pages").stdout;
   expect(pages).toMatch(
-    /^[0-9a-f]{12} {2}project MEMORY\.md:\d+ {2}fact .*Tests need a running database\n1 page, \d+ tokens in full/,
+    /^[0-9a-f]{12} {2}project MEMORY\.md:\d+ {2}fact {2}- Tests need a running database\n1 page, \d+ tokens in full/,
   );
   const [id] = pages.split(" ");
   expect(at.run("memory", "confirm", id.slice(0, 6)).stdout).toMatch(`\`${id}\` counts as written today`);

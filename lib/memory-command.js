@@ -225,8 +225,8 @@ async function overview({ memory, command, off = false }) {
 
 /** @param {Surroundings} around @returns {Promise<Answer>} */
 async function pages({ memory }) {
-  const { pages: value, settings } = await memory.overview();
-  return { value, text: pagesText(value, settings) };
+  const whole = await memory.overview();
+  return { value: whole.pages, text: pagesText(whole) };
 }
 
 /** @param {Surroundings} around @param {string} given @returns {Promise<Answer>} */

@@ -137,14 +137,17 @@ function fileText({ file, bytes, lines, pages, index, linked, archived, beyondLi
   return `${name(file)} · ${byteSize(bytes)}, ${plural(lines, "line")} · ${kind}${beyond}`;
 }
 
-/** @param {Overview["pages"]} pages @param {Overview["settings"]} settings */
-export function pagesText(pages, settings) {
+/** @param {Overview} whole */
+export function pagesText({ pages, settings, section }) {
   if (pages.length === 0) {
     return "There are no pages: entries of a MEMORY.md, and sections of files that it links to.";
   }
+  // Before the first session has shown any, nobody knows.
+  const isKnown = section !== null || !settings.enabled || pages.some(({ resident }) => resident !== null);
+  const unshown = isKnown ? "not shown" : "";
   const rows = pages.map(({ id, scope, file, line, kind, resident, tokens, title, pinned, stale }) => {
     const fidelities = ["pointer", "structured", "compressed", "full"];
-    const shown = resident === null ? "not shown" : `${resident}, ${tokens[fidelities.indexOf(resident)]} tokens`;
+    const shown = resident === null ? unshown : `${resident}, ${tokens[fidelities.indexOf(resident)]} tokens`;
     const marks = [pinned ? "pinned" : "", stale ? "stale" : ""].filter((mark) => mark !== "").join(", ");
     return [id, `${scope} ${name(file)}:${line}`, kind, shown, marks, shortened(title)];
   });
