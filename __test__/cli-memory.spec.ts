@@ -171,6 +171,16 @@ test("import shows another program's notes; --apply stages them", () => {
   );
 });
 
+test("import takes a path with blanks, and one of the home folder", () => {
+  const at = desk();
+  at.write("my project notes.md", "- Use pnpm\n");
+  writeFileSync(join(dirname(at.folder), "home.md"), "- Use vim\n");
+  for (const given of [["my project notes.md"], ['"my project notes.md"', "global"], ["~/home.md", "global"]]) {
+    const { stdout } = at.run("memory", "import", ...given);
+    expect(stdout).toMatch(new RegExp(`^take {2}${given[1] ?? "project"} {2}.* Use (pnpm|vim)$`, "m"));
+  }
+});
+
 test("traces say whose time theirs is", () => {
   const at = desk();
   at.run("memory", "remember", "project", "Never push to main");

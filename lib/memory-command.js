@@ -3,6 +3,7 @@
 import { plural } from "./describe.js";
 import { faultsText, importText, recallText, staleText, tracesText, traceText, verifyText } from "./memory-reports.js";
 import { decidedText, flushText, overviewText, pagesText, rememberedText, waitingText } from "./memory-texts.js";
+import { homeFolder } from "./places.js";
 import { trustedText } from "./trust.js";
 
 /**
@@ -309,7 +310,7 @@ async function stale({ memory, command }) {
 /** @param {Surroundings} around @param {string} given @returns {Promise<Answer>} */
 async function importFrom({ memory, command }, given) {
   const { scope, apply, from = "claude" } = wantedOf(given);
-  const source = from === "claude" || from === "notes" ? { from } : { path: from };
+  const source = from === "claude" || from === "notes" ? { from } : { path: from.replace(/^~(?=[/\\])/, homeFolder()) };
   const value = await memory.importFrom({ .../** @type {object} */ (source), scope, apply });
   return { value, text: importText(value, apply, command) };
 }
@@ -342,17 +343,16 @@ async function take({ memory, command }, given) {
   return { value, text: importText(value, apply, command) };
 }
 
-/** `[FROM] [SCOPE] [--apply]` @param {string} given */
+/** `[FROM] [SCOPE] [--apply]`, where FROM may have blanks. @param {string} given */
 function wantedOf(given) {
   const words = given.split(/\s+/).filter((word) => word !== "");
   const apply = words.includes("--apply");
-  const named = words.find((word) => scopes.some((known) => known === word.toLowerCase()));
-  const scope = /** @type {MemoryScope | undefined} */ (named?.toLowerCase());
-  const [from, ...rest] = words.filter((word) => word !== "--apply" && word !== named);
-  if (rest.length > 0) {
-    throw wordTooMany(rest[0]);
-  }
-  return { scope, apply, from };
+  const rest = words.filter((word) => word !== "--apply");
+  const ends = [rest.length - 1, 0];
+  const at = ends.find((end) => scopes.some((known) => known === rest[end]?.toLowerCase()));
+  const scope = at === undefined ? undefined : /** @type {MemoryScope} */ (rest.splice(at, 1)[0].toLowerCase());
+  const from = rest.join(" ").replace(/^(["'])(.+)\1$/, "$2");
+  return { scope, apply, from: from === "" ? undefined : from };
 }
 
 /** @param {Surroundings} around @returns {Promise<Answer>} */
