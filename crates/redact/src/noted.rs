@@ -20,14 +20,17 @@ pub(super) struct Noted {
 }
 
 /// What stands for a password in several languages.
-const PASSWORD: &str = r"(?:passwor[dt]|passwörter|passphrase|passcode|passwd|kennwort|mot de passe|contraseña|senha|wachtwoord|пароль|\b(?:pwd?|pass)\b)";
+const PASSWORD: &str = r"(?:passwor[dt]|passwörter|passphrase|passcode|passwd|passord|kennwort|zugangscode|mot de passe|contraseña|senha|wachtwoord|lösenord|adgangskode|salasana|hasł[oa]|hesl[oa]|jelszó|parol[aă]\w*|şifre\w*|парол[ьяюі]|κωδικ\w+|mật khẩu|kata sandi|비밀번호|패스워드|암호|パスワード|密[码碼]|口令|كلمة (?:ال)?(?:مرور|سر)|סיסמ[אה]|पासवर्ड|รหัสผ่าน|(?:\b|_)(?:pwd?|pass)\b)";
+/// What stands for a key or a token.
+const KEY: &str = r"(?:(?:api|app|access|auth|encryption|private|secret|session|signing)[ _-]?(?:key|token|secret)|\b(?:token|secret|schlüssel|jeton|clave)\b|토큰|トークン|令牌|密[钥鑰])";
 /// A value, without the marks around it.
 const VALUE: &str = r#"["'`*_(„“‚‘«]{0,4}([^\s"'`|„“”’»]{6,128})"#;
 
 static WAYS: LazyLock<Vec<Noted>> = LazyLock::new(|| {
-    let is = r"(?:=>|->|→|:=|[:：=|—–]|\s-\s|\b(?:(?:is|was|been)\s+)?(?:set|changed|reset|rotated)\s+to\b:?|\b(?:is|was|are|ist|war|lautet|sind|est|es|é)\b(?:\s+(?:now|still|just|simply|set to|currently|jetzt|nun|noch|weiterhin))?:?)";
-    let whose = r"(?:\s+(?:for|of|on|to|in|at|zum?|zur|für|von|vom|auf|bei|im|pour|de|para)\s+[^\n.;:=|]{1,60}?)?(?:\s*\([^)\n]{1,40}\))?";
-    let named = format!(r#"{PASSWORD}(?:s|en)?["'`*_]{{0,4}}{whose}\s*{is}[*_]{{0,2}}\s*{VALUE}"#);
+    let is = r"(?:=>|->|→|:=|[:：=|—–는은가は是为為]|\s-\s|\b(?:(?:is|was|been)\s+)?(?:set|changed|reset|rotated)\s+to\b:?|\b(?:is|was|are|ist|war|lautet|heißt|sind|est|es|é|è|este|jest|je|är|er|là|adalah|είναι|هي|هو|היא|הוא)\b(?:\s+(?:now|still|just|simply|set to|currently|jetzt|nun|noch|weiterhin))?:?)";
+    let whose = r"(?:\s+(?:for|of|on|to|in|at|zum?|zur|für|von|vom|auf|bei|im|pour|de|para|do|da|di|del|della|per|dla|pro|van|voor|för|till|på|til|для|от|до|від|к)\s+[^\n.;:=|]{1,60}?)?(?:\s*\([^)\n]{1,40}\))?";
+    let named =
+        format!(r#"{PASSWORD}(?:s|en|et)?["'`*_]{{0,4}}{whose}\s*{is}[*_]{{0,2}}\s*{VALUE}"#);
     let item = format!(
         r#"{PASSWORD}(?:s|en)?["'`*_]{{0,4}}[:：]?[ \t]*[\r\n]\s*(?:[-*+]|\d{{1,9}}[.)])[ \t]+{VALUE}[ \t]*(?:[\r\n]|$)"#
     );
@@ -36,9 +39,14 @@ static WAYS: LazyLock<Vec<Noted>> = LazyLock::new(|| {
     );
     let basic = r"\bbasic\s+([A-Za-z0-9+/]{12,}={0,2})";
     let beside = format!(r"(?:passwor[dt]|kennwort|passwd|\bpwd?\b)\s+{VALUE}");
-    let key = format!(
-        r"(?:(?:api|access|secret|private|signing)[ _-]?(?:key|token)|\b(?:token|secret|schlüssel|jeton|clave)\b){whose}\s*{is}\s*{VALUE}"
+    let key = format!(r"{KEY}{whose}\s*{is}\s*{VALUE}");
+    let key_beside = format!(
+        r#"{KEY}[^\n]{{0,16}}?[\s"'`(]([A-Za-z0-9+/_-]{{20,128}}={{0,2}})(?:[\s"'`).,;:]|$)"#
     );
+    let behind = format!(
+        r#"([^\s"'`|„“”’»]{{10,128}})["'`]{{0,2}}\s+(?:is|as)\s+(?:an?|its|my|our|the)\s+(?:[\w-]+\s+){{0,2}}?(?:{PASSWORD}|{KEY})\b"#
+    );
+    let padded = r#"(?:^|[\s"'`(])([A-Za-z0-9+/]{31,128}={1,2})(?:[\s"'`).,;:]|$)"#;
     let pair = format!(
         r#"\b(?:log(?:ged|ging)?[ -]?(?:in|on)|sign(?:ed)?[ -]?in|credentials?|creds|anmeld\p{{L}}*|einlogg\p{{L}}*|zugang\p{{L}}*|accounts?|users?|user ?names?|benutzer\p{{L}}*)\b[^\n]{{0,60}}?[\s"'`(]([\w.@+-]{{2,64}})["'`]{{0,2}}(?:\s+[/|–]\s+|:){VALUE}"#
     );
@@ -69,14 +77,20 @@ static WAYS: LazyLock<Vec<Noted>> = LazyLock::new(|| {
         way("password_in_command", basic, mixed),
         way("password_in_words", &pair, strong),
         way("key_in_words", &key, mixed),
+        way("key_in_words", &key_beside, mixed),
+        way("key_in_words", &behind, mixed),
+        way("key_in_words", padded, encoded),
     ]
 });
 
 /// The ways in which a text may note a password.
 pub(super) fn ways(text: &str) -> &'static [Noted] {
     static KEYWORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-        let words = "pass,pwd,pw,kennwort,contrase,senha,wachtwoord,парол,ПАРОЛ,Парол,key,token,secret,schl,jeton,clave,\
-            log,sign,cred,basic,anmeld,einlog,zugang,account,user,benutzer,mysql,mariadb,mongo,htpasswd,redis-cli,sqlcmd,bcp,smbclient";
+        // Without first letters that are not ASCII, of which there are large ones.
+        let words = "pass,pwd,pw,kennwort,contrase,senha,wachtwoord,senord,adgangskode,salasana,has\u{142},hesl,jelsz,parol,ifre,арол,АРОЛ,ωδικ,\
+            kata sandi,khẩu,비밀번호,패스워드,암호,パスワード,密码,密碼,口令,كلمة,סיסמ,पासवर्ड,รหัสผ่าน,토큰,トークン,令牌,密钥,密鑰,\
+            key,token,secret,schl,jeton,clave,log,sign,cred,basic,anmeld,einlog,zugang,account,user,benutzer,mysql,mariadb,mongo,htpasswd,\
+            redis-cli,sqlcmd,bcp,smbclient,=";
         AhoCorasick::builder().ascii_case_insensitive(true).build(words.split(',')).ok()
     });
     let may_note = KEYWORDS.as_ref().is_none_or(|words| words.is_match(text));
@@ -102,9 +116,12 @@ impl Noted {
     }
 }
 
-/// A value without the marks of its sentence.
+/// A value without the marks of its sentence, and without what follows it in a script that has no
+/// blanks between words.
 fn core(value: &str) -> &str {
-    value.trim_matches(|mark: char| "\"'`*_()[]„“”‚‘’«».,;:!?".contains(mark))
+    let is_unspaced = |char| matches!(char, '\u{1100}'..='\u{11ff}' | '\u{3000}'..='\u{d7af}' | '\u{ff00}'..='\u{ffef}');
+    let end = value.find(is_unspaced).unwrap_or(value.len());
+    value[..end].trim_matches(|mark: char| "\"'`*_()[]„“”‚‘’«».,;:!?".contains(mark))
 }
 
 /// Whether a value stands where only a password stands, and is none that a reader is to replace.
@@ -145,6 +162,11 @@ fn password(value: &str) -> bool {
         }
         _ => true,
     }
+}
+
+/// Whether base64 with padding looks like a key, and not a public one.
+fn encoded(value: &str) -> bool {
+    mixed(value) && !value.starts_with("AAAA")
 }
 
 /// Whether a value leads to a secret and is none: a variable, a path, an address, a call.
@@ -234,6 +256,27 @@ mod tests {
                 "kW3nq8LtYx7Z",
             ),
             ("send `Authorization Basic YWRtaW46a1czbnE4THRZeDc=`", "YWRtaW46a1czbnE4THRZeDc"),
+            ("export DB_PASS=kW3nq8LtYx", "kW3nq8LtYx"),
+            ("SMTP_PW: kW3nq8LtYx", "kW3nq8LtYx"),
+            ("La password del database è kW3nq8LtYx7", "kW3nq8LtYx7"),
+            ("A senha do banco é kW3nq8LtYx7", "kW3nq8LtYx7"),
+            ("Das WLAN-Passwort heißt kW3nq8LtYx7", "kW3nq8LtYx7"),
+            ("Hasło do bazy: kW3nq8LtYx7", "kW3nq8LtYx7"),
+            ("HESLO je kW3nq8LtYx7", "kW3nq8LtYx7"),
+            ("Veritabanı parolası: kW3nq8LtYx7", "kW3nq8LtYx7"),
+            ("Lösenordet är kW3nq8LtYx7", "kW3nq8LtYx7"),
+            ("Пароль от базы — kW3nq8LtYx7", "kW3nq8LtYx7"),
+            ("Κωδικός: kW3nq8LtYx7", "kW3nq8LtYx7"),
+            ("스테이징 비밀번호는 kW3nq8LtYx7입니다", "kW3nq8LtYx7"),
+            ("パスワードはkW3nq8LtYx7です", "kW3nq8LtYx7"),
+            ("数据库密码为kW3nq8LtYx7。", "kW3nq8LtYx7"),
+            ("كلمة المرور هي kW3nq8LtYx7", "kW3nq8LtYx7"),
+            ("הסיסמה היא kW3nq8LtYx7", "kW3nq8LtYx7"),
+            ("APP_KEY=base64:pJbcONNgv4L9mR+Qq8dNuVRcw6xc+K/Z2JKO8lp3zJo=", "pJbcONNgv4L9mR"),
+            ("use the token `PVSx53faNIv3c7tOeQMfcJ8MZeB0a2VK` in CI", "PVSx53faNIv3c7tO"),
+            ("Twilio auth token 64a3de363f1eb948e04b0e42b4b2f3b6", "64a3de363f1eb948"),
+            ("kW3nq8LtYx7Z is the admin password", "kW3nq8LtYx7Z"),
+            ("Deploy: Cr3xPglpR0aiBD+Fqm5w4Xh/YuqGBJdQ4aSAL2LgHw8=", "Cr3xPglpR0aiBD"),
         ] {
             assert_eq!(redact_text(text).text, None, "only for notes: {text}");
             let left = redact_note(text).text.unwrap_or_else(|| panic!("{text}"));
@@ -329,6 +372,17 @@ mod tests {
             "| user | password |\n|---|---|\n| admin2024x | in the vault db1.prod2 |",
             "| check | password |\n|---|---|\n| login2fa | required since 2024-11 |",
             "basic authentication, Basic tests2run",
+            "비밀번호는 1Password에 있다; 비밀번호는 최소 12자; 암호화: AES-256",
+            "密码：至少12位，包含大小写；密码存放在1Password中",
+            "パスワードは1Passwordにある。パスワードは12文字以上",
+            "Hasło jest w menedżerze; Heslo je uložené v trezoru; parola este în seif",
+            "Пароль: находится в сейфе; كلمة المرور محفوظة في الخزنة",
+            "TWO_PASS = true; bypass: enabled-v2; first_pass: 12 of 14",
+            "Token limit: 128000; o200k_base counts tokens; the token endpoint is /oauth2/v2.0/token",
+            "Image app@sha256:9f8ae7b6c5d4e3f29f8ae7b6c5d4e3f2, commit 4f2a9c1bd0e44f2a9c1bd0e44f2a9c1bd0e44f2a",
+            "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQC7vbqajDRetzNqQ1kc8Lw= deploy@ci",
+            "Integrity: sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP==",
+            "argon2id13 is the password hash; Auth0-tenant is the token issuer",
         ] {
             assert_eq!(redact_note(text).text, None, "{text}");
         }
