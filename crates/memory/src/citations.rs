@@ -62,7 +62,7 @@ pub(super) fn cites(text: &str, links: &[&Link]) -> Vec<Cite> {
         LazyLock::new(|| Regex::new("`[^`\n]+`").expect("a valid pattern"));
     static BARE: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
-            r#"(?:^|[\s(\["'*_,;>=，、；：。（「『【《“‘])((?:~/|\.{1,2}/|/)?[\w@.+-]+(?:/[\w@.+-]+)*(?::\d+(?:[-–]\d+)?|#L\d+(?:-L?\d+)?|::[\w:]+)?)"#,
+            r#"(?:^|[\s(\["'*_,;>=，、；：。（「『【《“‘])((?:~/|\.{1,2}/|/)?[\w@.+-]+(?:/[\w@.+-]+)*(?::\d+(?:[-–]\d+)?|#[\w-]+|::[\w:]+)?)"#,
         )
         .expect("a valid pattern")
     });
@@ -98,6 +98,10 @@ pub(super) fn cites(text: &str, links: &[&Link]) -> Vec<Cite> {
 /// The paths that a word may be: `参见src/a.rs` and `src/a.rs에서` have one beside the letters of a script
 /// without blanks, and `设计v2.md` is one.
 fn paths_in(word: &str) -> Vec<&str> {
+    let is_latin = |path: &str| !path.contains(is_unspaced) && names_file(path);
+    if word.split_once('#').is_some_and(|(path, _)| is_latin(path)) {
+        return vec![word];
+    }
     let is_path = |part: &&str| !part.starts_with(['.', '/']) && names_file(&parted(part).path);
     let mut paths: Vec<&str> = by_script(word).filter(is_path).collect();
     let is_end = |part: &&str| word.ends_with(part) && !part.contains('/');
@@ -277,6 +281,10 @@ mod tests {
             ("- `src/a.rs::A::parse()`, src/b.rs::go", vec!["src/a.rs::A::parse", "src/b.rs::go"]),
             ("- `a.py:run` and `docs/a.md#set-up`", vec!["a.py::run", "docs/a.md::set-up"]),
             ("- `src/a.rs#L10-L20` and src/b.ts#L7", vec!["src/a.rs:10-20", "src/b.ts:7-7"]),
+            (
+                "- see docs/a.md#set-up, docs/b.md#설치-방법 (issue#12, C#)",
+                vec!["docs/a.md::set-up", "docs/b.md::설치-방법"],
+            ),
             ("- `src\\memory\\a.rs`", vec!["src/memory/a.rs"]),
             ("- `app/[slug]/page.tsx`", vec!["app/[slug]/page.tsx"]),
             ("- `~/notes/a.md` and `/etc/hosts`", vec!["~/notes/a.md", "/etc/hosts"]),

@@ -87,6 +87,10 @@ impl Claim {
 
     fn add_code(&mut self, code: &str) {
         static CALL: LazyLock<Regex> = LazyLock::new(|| pattern(r"^([\w.:]+)\(([\w\s,]+)\)$"));
+        // What a file of scripts or targets defines.
+        static RUN: LazyLock<Regex> = LazyLock::new(|| {
+            pattern(r"^(?:npm|pnpm|yarn|bun|make|just|task|rake|deno)(?: run| task)? ([\w:.-]+)")
+        });
         if let Some(cite) = path_in_code(code) {
             if let Some(symbol) = cite.symbol {
                 self.add(&symbol);
@@ -103,7 +107,12 @@ impl Claim {
         }
         let code = code.trim_end_matches("()");
         self.add(code);
-        if let Some((_, last)) = code.rsplit_once([':', '.']).filter(|(_, last)| is_plain(last)) {
+        if let Some(run) = RUN.captures(code) {
+            self.add(&run[1]);
+        }
+        if let Some((_, last)) =
+            code.rsplit_once([':', '.', '#']).filter(|(_, last)| is_plain(last))
+        {
             self.add(last);
         }
     }
@@ -126,6 +135,11 @@ impl Claim {
         }
         if word.starts_with(|char: char| char.is_ascii_digit()) {
             numbers(word).for_each(|number| self.add(&number));
+        }
+        // `ubuntu-22.04`, `localhost:6379`
+        let has = |test: fn(char) -> bool| word.contains(test);
+        if has(char::is_numeric) && has(char::is_alphabetic) && word.contains(['-', '.', ':']) {
+            self.add(word);
         }
         for part in word.split(|char: char| !char.is_alphanumeric() && char != '_') {
             if looks_like_code(part) {
@@ -160,7 +174,8 @@ impl<'a> Said<'a> {
     /// Whether a name stands in it: as a whole word; a phrase whatever its blanks are.
     pub(super) fn says(&self, name: &str) -> bool {
         if is_number(name) {
-            self.numbers.get_or_init(|| numbers(self.text).collect()).contains(name)
+            let all = || numbers(self.text).flat_map(|number| beginnings(&number)).collect();
+            self.numbers.get_or_init(all).contains(name)
         } else if is_plain(name) {
             has_word(self.text, name)
         } else {
@@ -188,13 +203,20 @@ fn numbers(text: &str) -> impl Iterator<Item = String> {
     NUMBER.find_iter(text).map(|found| plain_number(found.as_str()))
 }
 
-/// The lines, from 1, that set something to a number, as `MAX = 3` and `max: 3` do, by the number.
+/// A number, and of a version what it begins with: whoever says 18 means 18.2.0, too.
+fn beginnings(number: &str) -> Vec<String> {
+    let parts: Vec<&str> = number.split('.').collect();
+    let least = if parts.len() == 3 { 1 } else { parts.len() };
+    (least..=parts.len()).map(|count| parts[..count].join(".")).collect()
+}
+
+/// The lines, from 1, that set something to a number, as `MAX = 3` and `"max": "^3"` do, by the number.
 pub(super) type Settings = HashMap<String, Vec<u32>>;
 
 /// What the lines of a text set to numbers.
 pub(super) fn settings(lines: &[&str]) -> Settings {
     static SET: LazyLock<Regex> =
-        LazyLock::new(|| pattern(r"[\w\])][\s\w<>]*[=:]\s*(-?\d[\d_,.]*)"));
+        LazyLock::new(|| pattern(r#"[\w\])][\s\w<>]*["']?[=:]\s*["'^~<>=]*(-?\d[\d_,.]*)"#));
     let mut found = Settings::new();
     let may_set =
         |line: &&str| line.contains(['=', ':']) && line.bytes().any(|byte| byte.is_ascii_digit());
@@ -250,7 +272,7 @@ mod tests {
         for (entry, named) in [
             ("- Paths: 64 steps at most, `src/a.rs::MAX_STEPS`", vec!["MAX_STEPS", "64"]),
             ("- Limit: at most ten calls, see `src/a.rs:3-9`", vec!["10"]),
-            ("- Build: `npm run build`, then `parse()`", vec!["npm run build", "parse"]),
+            ("- Build: `npm run build`, then `parse()`", vec!["npm run build", "build", "parse"]),
             ("- says \"no such page\" as of 2026-11-23", vec!["no such page"]),
             (
                 "- reserves 16,384 tokens (maxTokens, MAX, u32)",
@@ -261,6 +283,7 @@ mod tests {
                 "- `/api/v1/users` by `src/routes.rs`, `bin/serve`",
                 vec!["/api/v1/users", "bin/serve"],
             ),
+            ("- CI runs on ubuntu-22.04 (x.yml)", vec!["ubuntu-22.04"]),
             ("- 超时：30秒，见src/a.rs", vec!["超时", "30", "秒", "见"]),
         ] {
             assert_eq!(Claim::of(entry).names, named, "{entry}");

@@ -110,6 +110,21 @@ fn a_number_that_is_set_elsewhere_in_the_file_counts() {
 }
 
 #[test]
+fn names_with_numbers_versions_and_scripts_count() {
+    let before = "runs-on: ubuntu-22.04\n\"test\": \"vitest\",\n\"lint\": \"biome\",\nedition = \"2021\"\n\"react\": \"^18.2.0\"\n";
+    for (entry, from, to, expected) in [
+        ("`npm test` on ubuntu-22.04 (src/a.rs)", "22.04", "24.04", "src/a.rs:1 contradicted"),
+        ("`npm test` in edition 2021 (src/a.rs)", "2021", "2024", "src/a.rs:4 contradicted"),
+        ("React 18 is used (src/a.rs)", "^18.2.0", "^19.0.1", "src/a.rs contradicted"),
+        ("`npm run lint` before a push (src/a.rs)", "lint", "check", "src/a.rs:3 contradicted"),
+    ] {
+        assert_eq!(marks_after(entry, before, &before.replace(from, to)), [expected], "{entry}");
+    }
+    let marked = marks_after("`npm run lint` (src/a.rs)", before, &before.replace("2021", "2024"));
+    assert_eq!(marked, [""; 0], "another place");
+}
+
+#[test]
 fn an_address_in_code_is_a_name() {
     let source = "app.get('/api/v1/users', users);\napp.get('/stats', stats);\n";
     let entry = "`/api/v1/users` lists them (src/a.rs)";
