@@ -153,9 +153,10 @@ impl Memory {
         text: &str,
         heading: Option<String>,
     ) -> Result<Staging> {
+        // Whether the project counts is asked by a look.
+        let look = self.look();
         let folder = self.memory_folder(scope)?;
         self.make_conversation()?;
-        let look = self.look();
         let (standing, beside): (Vec<Page>, Vec<Page>) =
             entries(&look).into_iter().partition(|page| page.place.scope == scope);
         let limits = CheckLimits::of(&look.settings);
@@ -201,10 +202,11 @@ impl Memory {
             let missing = |source| Error::File { act: "read", path: path.clone(), source };
             std::fs::metadata(path).map_err(missing)?;
         }
+        let here = self.here();
         let folder = self.folders.folder(Scope::Project);
         let project = folder.and_then(|folder| folder.parent()?.parent()).map(Path::to_owned);
         let places = ImportPlaces { home: self.home.clone(), claude_config_dir, project };
-        let mut plan = import::plan(from, scope, &places, &self.here());
+        let mut plan = import::plan(from, scope, &places, &here);
         if !apply {
             return Ok(plan);
         }
@@ -248,8 +250,9 @@ impl Memory {
     /// # Errors
     /// As [`Staging::run`].
     pub fn propose(&mut self, answer: &str) -> Result<Vec<Remembered>> {
+        let known = self.here().entries;
         let scopes: Vec<Scope> = self.folders.scopes().map(|(scope, _)| scope).collect();
-        let found = capture::proposals(answer, &scopes, &self.here().entries);
+        let found = capture::proposals(answer, &scopes, &known);
         let staged = found.into_iter().map(|(scope, draft)| {
             let folder = self.memory_folder(scope)?;
             let id = folder.name_of(journal::stage(&folder, vec![draft], true, self.now())?[0]);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use memory::import::ImportFrom;
 use memory::{Folders, Look, Memory, RecallOptions, Scope};
 use serde_json::json;
 use settings::TrustBook;
@@ -118,6 +119,17 @@ fn what_a_flush_or_a_tool_of_a_session_wrote_needs_no_word() {
     repository.write(MEMORY, "- A: a\n- B: b\n- C: pulled\n");
     assert_eq!(keys(&memory.look()), [""; 0]);
     assert_eq!(codes(&asking(&repository).look()), ["NOT_TRUSTED"]);
+}
+
+#[test]
+fn what_is_asked_first_finds_a_project_that_counts() {
+    let repository = Repository::new();
+    repository.write("CLAUDE.md", "- A: a\n");
+    assert!(asking(&repository).prepare_remember(Scope::Project, "B: b", None).is_ok());
+    let plan = asking(&repository).import(&ImportFrom::Notes, None, None, false).unwrap();
+    assert_eq!(plan.items.iter().filter(|item| item.scope == Scope::Project).count(), 1);
+    let answer = r#"[{ "scope": "project", "text": "C: c" }]"#;
+    assert_eq!(asking(&repository).propose(answer).unwrap().len(), 1);
 }
 
 #[test]
