@@ -25,12 +25,12 @@ use redact::redact_note;
 /// Longest entry that an index should have, in characters; longer text belongs in a topic file.
 pub(super) const LONG_ENTRY_CHARS: usize = 500;
 
-/// Refuses a text that looks like it holds a secret.
+/// Refuses an entry or file that looks like it holds a secret, with the heading above it.
 ///
 /// # Errors
 /// `SECRET`, with the rule that found it and nothing of the text.
-pub fn refuse_secret(text: &str) -> Result<()> {
-    match redact_note(text).counts.into_keys().next() {
+pub fn refuse_secret(draft: &Draft) -> Result<()> {
+    match redact_note(&draft.as_noted()).counts.into_keys().next() {
         Some(rule) => Err(Error::Secret { rule: rule.to_owned() }),
         None => Ok(()),
     }
@@ -60,7 +60,7 @@ pub fn check_entry(
     limits: CheckLimits,
 ) -> Vec<MemoryFinding> {
     let (mut found, text) = (Vec::new(), draft.text.trim());
-    if let Err(error) = refuse_secret(text) {
+    if let Err(error) = refuse_secret(draft) {
         return vec![MemoryFinding::new(FindingCode::Secret, error.to_string())];
     }
     if words(text).is_empty() {
@@ -184,6 +184,17 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].code, FindingCode::Secret);
         assert!(!found[0].words.contains("ghp_") && found[0].words.contains("github_token"));
+    }
+
+    #[test]
+    fn what_a_heading_says_of_an_entry_may_make_it_a_secret() {
+        let below = |heading: &str| Draft {
+            heading: Some(heading.to_owned()),
+            ..Draft::entry(Scope::Project, "kW3nq8LtYx7")
+        };
+        assert!(refuse_secret(&below("Staging password")).is_err());
+        assert!(refuse_secret(&below("Key ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8")).is_err());
+        assert!(refuse_secret(&below("Names of hosts")).is_ok());
     }
 
     #[test]

@@ -253,7 +253,7 @@ fn judge(plan: &mut ImportPlan, here: &Here) {
     let mut topics = here.topics.clone();
     let mut left: Vec<String> = Vec::new();
     for item in plan.items.iter_mut().filter(|item| !is_entry(item)) {
-        item.verdict = unfit(&item.draft.text).unwrap_or_else(|| judge_topic(item, &mut topics));
+        item.verdict = unfit(&item.draft).unwrap_or_else(|| judge_topic(item, &mut topics));
         if matches!(item.verdict, Verdict::Refused { .. }) {
             left.push(item.draft.file.clone());
         }
@@ -268,8 +268,11 @@ fn judge(plan: &mut ImportPlan, here: &Here) {
                 let reason = format!("what it leads to, `{}`, is not taken", link.target);
                 Verdict::Refused { reason }
             }
-            None => unfit(text).unwrap_or_else(|| judge_entry(item, &mut entries)),
+            None => unfit(&item.draft).unwrap_or_else(|| judge_entry(item, &mut entries)),
         };
+    }
+    for item in plan.items.iter_mut().filter(|item| item.verdict != Verdict::Take) {
+        item.draft = item.draft.clone().redacted();
     }
 }
 
@@ -277,12 +280,13 @@ fn is_entry(item: &ImportItem) -> bool {
     item.draft.file == item.scope.index_file()
 }
 
-/// The verdict on a text that memory never takes.
-fn unfit(text: &str) -> Option<Verdict> {
-    let reason = match refuse_secret(text) {
+/// The verdict on what memory never takes.
+fn unfit(draft: &Draft) -> Option<Verdict> {
+    let bytes = draft.text.len();
+    let reason = match refuse_secret(draft) {
         Err(error) => error.to_string(),
-        Ok(()) if text.len() > MAX_OPERATION_BYTES => {
-            format!("it has {} bytes, at most {MAX_OPERATION_BYTES} fit", text.len())
+        Ok(()) if bytes > MAX_OPERATION_BYTES => {
+            format!("it has {bytes} bytes, at most {MAX_OPERATION_BYTES} fit")
         }
         Ok(()) => return None,
     };

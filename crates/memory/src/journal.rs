@@ -8,6 +8,7 @@
 
 mod record;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -23,9 +24,13 @@ use super::scope::Scope;
 use super::sidecar::{BadLine, FolderLock, MemoryFolder, finding_of, json_lines};
 use base::error::{Error, Result};
 use base::object::{Hash, Timestamp};
+use redact::redact_note;
 
 /// What stands between the headings of an entry.
 pub(crate) const BETWEEN_HEADINGS: &str = " › ";
+
+/// What stands between a heading and its entry.
+const BELOW_HEADING: &str = "\n\n- ";
 
 /// Name of the journal in a memory folder.
 pub const JOURNAL_FILE: &str = "writeback-journal.jsonl";
@@ -459,7 +464,7 @@ fn check_draft(draft: &Draft) -> Result<()> {
         let problem = format!("has {} bytes, at most {MAX_OPERATION_BYTES} fit", draft.text.len());
         return Err(Error::argument("text", problem));
     }
-    super::checks::refuse_secret(&draft.text)
+    super::checks::refuse_secret(draft)
 }
 
 /// The number in an unreadable line, so that it is not reused.
@@ -480,6 +485,25 @@ impl Draft {
     pub(crate) fn path(&self) -> Vec<String> {
         let parts = self.heading.iter().flat_map(|heading| heading.split(BETWEEN_HEADINGS));
         parts.map(str::to_owned).collect()
+    }
+
+    /// The text below its heading, which may say that it is a secret.
+    pub(crate) fn as_noted(&self) -> Cow<'_, str> {
+        let below = |heading| Cow::from(format!("## {heading}{BELOW_HEADING}{}", self.text));
+        self.heading.as_ref().map_or(Cow::from(&self.text), below)
+    }
+
+    /// The same without its secrets, for those who read why it is refused.
+    #[must_use]
+    pub(crate) fn redacted(self) -> Self {
+        let Some(clean) = redact_note(&self.as_noted()).text else { return self };
+        match clean.split_once(BELOW_HEADING) {
+            Some((heading, text)) if self.heading.is_some() => {
+                let heading = heading.trim_start_matches("## ").to_owned();
+                Self { heading: Some(heading), text: text.to_owned(), ..self }
+            }
+            _ => Self { text: clean, ..self },
+        }
     }
 
     /// The page that it would be, below its headings.

@@ -9,7 +9,6 @@ use crate::journal::{EntryStatus, Operation};
 use crate::page::Page;
 use crate::parse::parse;
 use crate::scope::Scope;
-use redact::redact_note;
 
 /// Options of a flush.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,7 +112,7 @@ impl Plan {
     fn add_file(&mut self, standing: &FileNow, operation: &Operation) {
         let text = operation.draft.text.trim_end();
         let code = match &standing.hash {
-            _ if refuse_secret(text).is_err() => FindingCode::Secret,
+            _ if refuse_secret(&operation.draft).is_err() => FindingCode::Secret,
             _ if !self.committed.is_empty() => FindingCode::FileExists,
             None => {
                 self.text = format!("{text}\n");
@@ -156,10 +155,7 @@ fn committed(operation: &Operation, findings: Vec<MemoryFinding>) -> FlushOutcom
 fn refused(operation: &Operation, findings: Vec<MemoryFinding>) -> FlushOutcome {
     let (code, reason) = reason_of(&findings);
     let mut refused = outcome(operation, EntryStatus::Refused { code, reason }, findings);
-    // Whoever reads the refused entry must not see the secret.
-    if let Some(text) = redact_note(&refused.operation.draft.text).text {
-        refused.operation.draft.text = text;
-    }
+    refused.operation.draft = refused.operation.draft.redacted();
     refused
 }
 

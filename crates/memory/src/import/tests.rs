@@ -34,7 +34,7 @@ fn a_memory_folder_becomes_entries_and_topic_files() {
     let project = Scope::Project;
     let take = || "take".to_owned();
     let secret = "the text looks like it holds a secret (github_token), which memory never keeps";
-    let deploy = "token ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8\n";
+    let deploy = "token [redacted:github_token]\n";
     let role = "---\nname: Role\ndescription: who the user is\n---\n\nA tester.\n";
     assert_eq!(
         seen(&plan),
@@ -110,6 +110,23 @@ fn notes_keep_their_headings_and_code() {
     assert_eq!(found.items[1].draft.origin.as_deref(), Some("CLAUDE.md:11"));
     let untrusted = ImportPlaces { project: None, ..places };
     assert_eq!(seen(&plan(&ImportFrom::Notes, None, &untrusted, &here(""))).len(), 1);
+}
+
+#[test]
+fn a_secret_is_refused_with_its_heading_and_not_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("notes.md");
+    let notes = "## Staging password\n\n- kW3nq8LtYx7\n\n## Key ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8\n\n- x: y\n";
+    fs::write(&file, notes).unwrap();
+    let plan = plan(&ImportFrom::Path(file), None, &ImportPlaces::default(), &here(""));
+    assert_eq!(
+        texts(&plan),
+        [
+            (Some("Staging password"), "[redacted:password_in_words]"),
+            (Some("Key [redacted:github_token]"), "x: y")
+        ]
+    );
+    assert!(plan.items.iter().all(|item| matches!(item.verdict, Verdict::Refused { .. })));
 }
 
 #[test]
