@@ -258,7 +258,10 @@ fn judge(plan: &mut ImportPlan, here: &Here) {
             left.push(item.draft.file.clone());
         }
     }
-    let mut entries = here.entries.clone();
+    let mut entries: BTreeMap<Scope, Vec<Page>> = BTreeMap::new();
+    for page in &here.entries {
+        entries.entry(page.place.scope).or_default().push(page.clone());
+    }
     for item in plan.items.iter_mut().filter(|item| is_entry(item)) {
         let text = item.draft.text.trim();
         let links = markdown::parse(text).links;
@@ -268,7 +271,8 @@ fn judge(plan: &mut ImportPlan, here: &Here) {
                 let reason = format!("what it leads to, `{}`, is not taken", link.target);
                 Verdict::Refused { reason }
             }
-            None => unfit(&item.draft).unwrap_or_else(|| judge_entry(item, &mut entries)),
+            None => unfit(&item.draft)
+                .unwrap_or_else(|| judge_entry(item, entries.entry(item.scope).or_default())),
         };
     }
     for item in plan.items.iter_mut().filter(|item| item.verdict != Verdict::Take) {

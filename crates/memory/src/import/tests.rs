@@ -130,6 +130,19 @@ fn a_secret_is_refused_with_its_heading_and_not_shown() {
 }
 
 #[test]
+fn what_another_scope_has_is_taken_where_it_is_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("notes.md");
+    fs::write(&file, "- CI: green\n").unwrap();
+    let with = |scope: Scope| {
+        let from = ImportFrom::Path(file.clone());
+        let plan = plan(&from, Some(scope), &ImportPlaces::default(), &here("- CI: green\n"));
+        seen(&plan)[0].0.clone()
+    };
+    assert_eq!([with(Scope::Project), with(Scope::Global)], ["duplicate", "take"]);
+}
+
+#[test]
 fn what_waits_or_has_another_text_here_is_not_taken() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a.md"), "one\n").unwrap();
