@@ -161,11 +161,8 @@ impl ImportPlan {
 
     /// Entries and topic files of a folder with our layout: an index, and files that it links to.
     fn memory(&mut self, folder: &Path, origin: &str) -> Vec<Draft> {
-        let (names, left) = markdown_files(folder);
-        if let Some(left) = left {
-            let finding = MemoryFinding::new(FindingCode::LeftOut, left);
-            self.findings.push(finding.at(folder, None));
-        }
+        let is_markdown = |name: &str| Path::new(name).extension().is_some_and(|end| end == "md");
+        let names = self.listed(folder, is_markdown);
         let topics: Vec<(String, String)> = names
             .iter()
             .filter(|name| *name != INDEX_FILE)
@@ -211,11 +208,20 @@ impl ImportPlan {
     /// Entries of a folder of rules, one file for each subject.
     fn rules(&mut self, folder: &Path, origin: &str) -> Vec<Draft> {
         let mut drafts = Vec::new();
-        for name in rules::files_of(folder) {
+        for name in self.listed(folder, rules::is_kept) {
             let Some(text) = self.text(&folder.join(&name), Some(folder)) else { continue };
             drafts.extend(rules_of(&name, &text, &format!("{origin}, {name}")));
         }
         drafts
+    }
+
+    /// The files directly in a folder that are meant, sorted; a finding reports what of it is not
+    /// looked at.
+    fn listed(&mut self, folder: &Path, is_meant: impl Fn(&str) -> bool) -> Vec<String> {
+        let (names, left) = files_of(folder, is_meant);
+        let left = left.map(|left| MemoryFinding::new(FindingCode::LeftOut, left).at(folder, None));
+        self.findings.extend(left);
+        names
     }
 
     /// The text of a file; a finding reports a file that cannot be read, or a link that leads out
@@ -401,8 +407,8 @@ fn pointer(name: &str, text: &str) -> String {
     }
 }
 
-/// The Markdown files directly in a folder, sorted, and what of it is not looked at.
-fn markdown_files(folder: &Path) -> (Vec<String>, Option<String>) {
+/// The files directly in a folder that are meant, sorted, and what of it is not looked at.
+fn files_of(folder: &Path, is_meant: impl Fn(&str) -> bool) -> (Vec<String>, Option<String>) {
     let entries = looks::entries(folder, MAX_FILES).unwrap_or_default();
     let is_cut = entries.len() == MAX_FILES;
     let (mut names, mut folders) = (Vec::new(), Vec::new());
@@ -413,7 +419,7 @@ fn markdown_files(folder: &Path) -> (Vec<String>, Option<String>) {
         }
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             folders.push(name);
-        } else if Path::new(&name).extension().is_some_and(|end| end == "md") {
+        } else if is_meant(&name) {
             names.push(name);
         }
     }

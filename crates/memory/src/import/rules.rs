@@ -3,9 +3,7 @@
 
 use std::path::Path;
 
-use files::looks;
-
-use super::{MAX_FILES, entries};
+use super::{entries, files_of};
 use crate::journal::Draft;
 use base::markdown;
 
@@ -31,17 +29,12 @@ pub(super) fn is_rule(name: &str) -> bool {
 /// Whether a folder has such rules.
 pub(super) fn are_in(folder: &Path) -> bool {
     let is_cursors = folder.ends_with(".cursor/rules");
-    is_cursors || files_of(folder).iter().any(|name| is_rule(name))
+    is_cursors || !files_of(folder, is_rule).0.is_empty()
 }
 
-/// The files of a folder of rules, sorted.
-pub(super) fn files_of(folder: &Path) -> Vec<String> {
-    let entries = looks::entries(folder, MAX_FILES).unwrap_or_default();
-    let names = entries.into_iter().filter_map(|entry| entry.file_name().into_string().ok());
-    let is_kept = |name: &String| is_rule(name) || name.to_lowercase().ends_with(".md");
-    let mut names: Vec<String> = names.filter(is_kept).collect();
-    names.sort();
-    names
+/// Whether a file of a folder of rules is one, by its name.
+pub(super) fn is_kept(name: &str) -> bool {
+    is_rule(name) || name.to_lowercase().ends_with(".md")
 }
 
 /// The entries of a file of rules, below a heading that says what they are about and which files
