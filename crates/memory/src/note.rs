@@ -138,11 +138,11 @@ pub(super) fn numbered(number: u32) -> String {
 
 /// What follows it in the note on an entry whose cited files changed: `"Limit: ten" cites src/a.rs,
 /// which changed`. `files`: those that are not as when the entry was written, with what became of
-/// them; none if all are again.
+/// them; none if all are, whether they came back or the entry was edited or confirmed.
 pub(super) fn stale_note(page: &Page, files: &[(&str, &str)]) -> String {
     let entry = shown(page);
     match files.first() {
-        None => format!("{entry} cites files that are again as they were"),
+        None => format!("{entry} cites files that are as when it was written or confirmed"),
         Some((path, change)) => {
             let change = if *change == "gone" { "is gone" } else { "changed" };
             let more = and_more(files.len() - 1);

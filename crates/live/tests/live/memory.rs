@@ -258,6 +258,8 @@ fn watching(mut desk: Desk) -> (Desk, std::sync::Arc<std::sync::Mutex<Memory>>) 
 
 const STALE: &str = r#"Memory change 1: \"Limit: at most ten calls, see `src/a.rs`\" cites src/a.rs, which changed"#;
 
+const AS_WRITTEN: &str = "cites files that are as when it was written or confirmed";
+
 #[test]
 fn an_entry_whose_cited_file_changes_is_told_of() {
     let mut desk = citing(Layout::Log);
@@ -272,9 +274,24 @@ fn an_entry_whose_cited_file_changes_is_told_of() {
     assert_eq!(holding(&desk.turn("four"), "Memory change"), [4], "once");
     desk.host.write_file("src/a.rs", "const LIMIT: u32 = 10;\n");
     let sent = desk.turn("five");
-    assert_eq!(holding(&sent, "cites files that are again as they were"), [8]);
+    assert_eq!(holding(&sent, AS_WRITTEN), [8]);
     let text = memory.lock().unwrap().prompt(None).unwrap().unwrap().text.clone();
     assert!(!text.contains("cited file changed"), "{text}");
+}
+
+#[test]
+fn an_entry_that_is_confirmed_is_not_told_to_cite_what_came_back() {
+    let mut desk = citing(Layout::Log);
+    desk.host.prompt.0 = desk.section(0);
+    let (mut desk, memory) = watching(desk);
+    desk.turn("one");
+    desk.host.write_file("src/a.rs", "const LIMIT: u32 = 20;\n");
+    assert_eq!(holding(&desk.turn("two"), STALE), [2]);
+    let id = memory.lock().unwrap().look().pages().next().unwrap().id.clone();
+    memory.lock().unwrap().confirm(id.as_str()).unwrap();
+    let sent = desk.turn("three");
+    assert_eq!(holding(&sent, AS_WRITTEN), [4], "{}", desk.host.shown());
+    assert_eq!(holding(&sent, "again"), [0_usize; 0]);
 }
 
 #[test]
