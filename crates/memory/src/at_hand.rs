@@ -98,7 +98,8 @@ impl AtHand {
             left -= cost;
             shown.push(*entry);
         }
-        let mut note = format!("{}{} ({}):", BEGINNING, quote::name(name), places(&shown));
+        let at = places(shown.iter().map(|entry| (&*entry.file, entry.line)));
+        let mut note = format!("{BEGINNING}{} ({at}):", quote::name(name));
         for entry in &shown {
             let _ = write!(note, "\n{}", entry.text.trim_end());
         }
@@ -116,18 +117,18 @@ impl AtHand {
 /// How a note begins.
 const BEGINNING: &str = "Memory at hand, ";
 
-/// Where entries stand: `MEMORY.md:12, 31, build.md:3`.
-fn places(entries: &[&Entry]) -> String {
+/// Where entries stand, by file and line: `MEMORY.md:12, 31, build.md:3`.
+pub(super) fn places<'e>(entries: impl IntoIterator<Item = (&'e str, u32)>) -> String {
     let mut places = String::new();
-    let mut file = "";
-    for entry in entries {
+    let mut last = "";
+    for (file, line) in entries {
         let between = if places.is_empty() { "" } else { ", " };
-        let _ = if file == entry.file {
-            write!(places, "{between}{}", entry.line)
+        let _ = if last == file {
+            write!(places, "{between}{line}")
         } else {
-            write!(places, "{between}{}:{}", quote::name(&entry.file), entry.line)
+            write!(places, "{between}{}:{line}", quote::name(file))
         };
-        file = &entry.file;
+        last = file;
     }
     places
 }

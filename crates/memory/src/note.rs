@@ -151,6 +151,16 @@ pub(super) fn stale_note(page: &Page, files: &[(&str, &str)]) -> String {
     }
 }
 
+/// The same of several entries that no note of their own names. `places`: where they stand.
+pub(super) fn stale_rest(count: usize, is_stale: bool, places: &str) -> String {
+    let what = if is_stale {
+        "changed or are gone"
+    } else {
+        "are as when these were written or confirmed"
+    };
+    format!("{count} more entries cite files that {what}: {places}")
+}
+
 /// Ends a list in words: `, and 3 more`; nothing if there are no more.
 pub(super) fn and_more(more: usize) -> String {
     if more == 0 { String::new() } else { format!(", and {more} more") }

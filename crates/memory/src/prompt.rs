@@ -4,18 +4,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::at_hand::{AtHand, Entry, MOST_TOKENS};
+use super::at_hand::{AtHand, Entry, MOST_TOKENS, places};
 use super::block::{self, FIRST_LINE};
 use super::faults::Resident;
 use super::fidelity::Fidelity;
 use super::inject::Injection;
-use super::note::{ToldPages, numbered, stale_note};
+use super::note::{ToldPages, and_more, numbered, stale_note, stale_rest};
 use super::overview::SectionOverview;
 use super::scope::shown_path;
 use super::worth::{Signals, is_related};
 use super::{Look, Memory, Page, PageId, PageKind, Scope, table};
 use base::error::Result;
 use session::{MemoryChange, PromptedSession};
+
+/// Most pages that have a note of their own where the files of several change at once, and most places
+/// of the others.
+const MOST_ALONE: usize = 3;
+const MOST_PLACES: usize = 20;
 
 /// The section of the system prompt in force.
 #[derive(Debug, Default)]
@@ -231,17 +236,38 @@ impl Memory {
         resident.filter_map(|page| Some((page.id.clone(), look.stale_words(page)?))).collect()
     }
 
-    /// What to say of the pages that are stale now and were not, and the other way round.
+    /// What to say of the pages that are stale now and were not, and the other way round. Another
+    /// branch may change many at once: of those behind the first ones a single note tells.
     fn stale_notes(&self, look: &Look, stale: &BTreeMap<PageId, &'static str>) -> Vec<String> {
         let told = &self.in_force.stale;
-        let is_news = |page: &&Page| stale.get(&page.id) != told.get(&page.id);
-        let notes = look.pages().filter(is_news).map(|page| {
+        let news = look.pages().filter(|page| stale.get(&page.id) != told.get(&page.id));
+        let (marked, cleared): (Vec<&Page>, Vec<&Page>) =
+            news.partition(|page| stale.contains_key(&page.id));
+        let note = |page: &&Page| {
             let cited = look.strong_doubts(page);
             let files: Vec<(&str, &str)> =
                 cited.map(|cited| (&*cited.pin.path, cited.change.as_str())).collect();
             stale_note(page, &files)
+        };
+        let notes = [(marked, true), (cleared, false)].into_iter().flat_map(|(pages, is_stale)| {
+            let alone = if pages.len() > MOST_ALONE + 1 { MOST_ALONE } else { pages.len() };
+            let (first, rest) = pages.split_at(alone);
+            let rest =
+                (!rest.is_empty()).then(|| stale_rest(rest.len(), is_stale, &self.places_of(rest)));
+            first.iter().map(note).chain(rest).collect::<Vec<_>>()
         });
         notes.collect()
+    }
+
+    /// Where the first of some pages stand, as the model knows it, and how many more there are.
+    fn places_of(&self, pages: &[&Page]) -> String {
+        let shown = pages.iter().take(MOST_PLACES).filter_map(|page| {
+            let path = self.path(page.place.scope, &page.place.file)?;
+            Some((self.shown_path(&path), page.place.line))
+        });
+        let shown: Vec<(String, u32)> = shown.collect();
+        let more = and_more(pages.len() - shown.len());
+        places(shown.iter().map(|(file, line)| (&**file, *line))) + &more
     }
 
     /// Takes note of the pages that cite files and do not stand in full in the system prompt.

@@ -295,6 +295,32 @@ fn an_entry_that_is_confirmed_is_not_told_to_cite_what_came_back() {
 }
 
 #[test]
+fn many_entries_whose_files_change_at_once_are_told_in_few_notes() {
+    let entry = |at: usize| format!("- Limit {at}: ten calls, see `src/{at}.rs`\n");
+    let mut desk = Desk::new(Layout::Log, &(0..60).map(entry).collect::<String>());
+    let write = |desk: &Desk, limit: u32| {
+        for at in 0..60 {
+            desk.host
+                .write_file(&format!("src/{at}.rs"), &format!("const LIMIT: u32 = {limit};\n"));
+        }
+    };
+    write(&desk, 10);
+    desk.host.prompt.0 = desk.section(0);
+    let (mut desk, _memory) = watching(desk);
+    desk.turn("one");
+    for (limit, words) in [
+        (20, "57 more entries cite files that changed or are gone: .pi/memory/MEMORY.md:4, 5,"),
+        (10, "57 more entries cite files that are as when these were written or confirmed: "),
+    ] {
+        write(&desk, limit);
+        let sent = desk.turn("two");
+        assert_eq!(holding(&sent, words), [sent.len() - 1], "{}", desk.host.shown());
+    }
+    let sent = desk.turn("three");
+    assert_eq!(holding(&sent[sent.len() - 1..], "Memory change"), [0_usize; 0], "nothing is late");
+}
+
+#[test]
 fn the_models_own_edit_of_a_cited_file_is_told() {
     let mut desk = citing(Layout::Log);
     desk.host.prompt.0 = desk.section(0);
