@@ -50,8 +50,8 @@ struct Versions {
     seen: Option<Hash>,
     /// Versions of which the model was shown only a part of what changed.
     told_in_part: Vec<Hash>,
-    /// The version that each tool call made which changed the file.
-    made: HashMap<ObjectId, Hash>,
+    /// The version that each tool call made which changed the file, and in which way.
+    made: HashMap<ObjectId, (Hash, Cause)>,
 }
 
 impl Versions {
@@ -152,7 +152,7 @@ impl FileVersions {
             all.chain([&mut versions.announced])
                 .chain(&mut versions.seen)
                 .chain(&mut versions.told_in_part)
-                .chain(versions.made.values_mut())
+                .chain(versions.made.values_mut().map(|(version, _)| version))
                 .chain(versions.beside.iter_mut().map(|(version, _)| version))
                 .filter(|version| *version == was)
                 .for_each(|version| *version = now.clone());
@@ -342,16 +342,22 @@ impl FileVersions {
         })
     }
 
-    /// Records that a tool call made a version of a file.
-    pub(super) fn made_by(&mut self, toolcall: &ObjectId, file: &ObjectId, version: Hash) {
+    /// Records that a tool call made a version of a file, and in which way.
+    pub(super) fn made_by(&mut self, toolcall: &ObjectId, file: &ObjectId, made: (Hash, Cause)) {
         if let Some(known) = self.by_id.get_mut(file) {
-            known.made.insert(toolcall.clone(), version);
+            known.made.insert(toolcall.clone(), made);
         }
     }
 
     /// The version of a file that a tool call made.
     pub(super) fn made(&self, file: &ObjectId, toolcall: &ObjectId) -> Option<&Hash> {
-        self.by_id.get(file)?.made.get(toolcall)
+        self.by_id.get(file)?.made.get(toolcall).map(|(version, _)| version)
+    }
+
+    /// The version of a file of which a tool call wrote the whole text.
+    pub(super) fn wrote(&self, file: &ObjectId, toolcall: &ObjectId) -> Option<&Hash> {
+        let made = self.by_id.get(file)?.made.get(toolcall);
+        made.filter(|(_, cause)| *cause == Cause::Written).map(|(version, _)| version)
     }
 
     /// Where the lines that a tool call wrote into a file are in the latest version, in order;

@@ -62,8 +62,8 @@ use base::object::{FileStamp, Handle, Hash, ObjectId};
 pub enum Effect {
     /// It read a version of a file.
     Read(ObjectId, Hash),
-    /// It changed a file, and made a version.
-    Changed(ObjectId, Hash),
+    /// It changed a file in this way, and made a version.
+    Changed(ObjectId, Hash, Cause),
     /// It activated lines of a version of an object.
     Activated(Activation),
 }
@@ -110,6 +110,8 @@ pub struct Session {
     /// Segments that the host compacted away and has not listed again.
     compacted: Vec<Handle>,
     showings: Showings,
+    /// Whole texts of files in calls that wrote them, at the results.
+    written: Showings,
     edited: BTreeMap<ObjectId, u32>,
     files: FileVersions,
     links: Links,
@@ -368,9 +370,12 @@ impl Session {
         let standing: Vec<u64> = self.showings(&file.object).map(|showing| showing.at).collect();
         let changed = self.files.enter(file, self.stands(&file.object), self.chat.step());
         if let Some(call) = &file.call {
-            let is_change = file.cause.by_model();
-            let effect = if is_change { Effect::Changed } else { Effect::Read };
-            self.effects.push((call.clone(), effect(file.object.clone(), file.version.clone())));
+            let (object, version) = (file.object.clone(), file.version.clone());
+            let effect = match file.cause {
+                cause if cause.by_model() => Effect::Changed(object, version, cause),
+                _ => Effect::Read(object, version),
+            };
+            self.effects.push((call.clone(), effect));
         }
         if matches!(file.cause, Cause::Read | Cause::Edited | Cause::Written) {
             self.notes.saw(&file.object);
@@ -420,7 +425,7 @@ impl Session {
             (Effect::Read(file, read), Shows::File { object, version, .. }) => {
                 file == object && read == version
             }
-            (Effect::Changed(file, _), Shows::Change { object }) => file == object,
+            (Effect::Changed(file, ..), Shows::Change { object }) => file == object,
             (Effect::Activated(activated), Shows::Activated { object, version, ranges, .. }) => {
                 activated.object == *object
                     && activated.version == *version
@@ -430,10 +435,10 @@ impl Session {
         };
         let place = self.effects.iter().position(|(id, effect)| id == call && is_shown(effect));
         let Some(place) = place else { return };
-        if let ((_, Effect::Changed(file, version)), Some(toolcall)) =
+        if let ((_, Effect::Changed(file, version, cause)), Some(toolcall)) =
             (self.effects.remove(place), &fact.object)
         {
-            self.files.made_by(toolcall, &file, version);
+            self.files.made_by(toolcall, &file, (version, cause));
         }
         if let Shows::Activated { also, .. } = &fact.shows {
             let is_also = |effect: &Effect| matches!(effect, Effect::Activated(activated) if also.contains(activated));
@@ -503,6 +508,7 @@ impl Session {
             .release(|held| matches!(held.why, Why::Instructions { since } if since >= chat_len));
         self.folds.drop_broken(&self.chat);
         self.showings.clear();
+        self.written.clear();
         self.absence.forget();
         self.own_tokens = window.iter().map(|at| self.own_tokens_of(*at)).sum();
         for at in window {

@@ -274,7 +274,9 @@ impl LiveSession {
                     noted = true;
                     versions.push(version.clone());
                 }
-                Effect::Changed(changed, _) if *changed == file && cause.by_model() => noted = true,
+                Effect::Changed(changed, ..) if *changed == file && cause.by_model() => {
+                    noted = true;
+                }
                 _ => {}
             }
         }

@@ -16,7 +16,7 @@ use base::object::{Hash, ObjectId};
 use config::Layout;
 use context::log_layout::Texts;
 use session::{Cause, Event, LineMap};
-use source::Location;
+use source::{FileState, Location};
 
 /// What the model knows of a file that it edits.
 struct KnownText {
@@ -40,11 +40,37 @@ impl LiveSession {
             _ => None,
         };
         let reading = self.disk.read_at(path, location);
+        let wrote = self.index_written(location, cause, &reading.state, (id, call))?;
         let indexed = self.index_reading(location, reading, cause, Some(id))?;
+        if let (Some((told, others)), Some((file, made))) = (wrote, &indexed) {
+            let (object, version) = (file.clone(), made.clone());
+            self.journal.record(Event::ChangedBeside { object, told, version, others });
+        }
         if let (Some(known), Some((file, made))) = (known, &indexed) {
             known.compare(&mut self.journal, (file, made), call);
         }
         Ok(indexed)
+    }
+
+    /// Makes a version of the text that a call wrote, where the file has other lines by now, as a
+    /// formatter leaves them: that version, and what changed since.
+    fn index_written(
+        &mut self,
+        location: &Location,
+        cause: Cause,
+        state: &FileState,
+        (id, call): (&str, Call<'_>),
+    ) -> Result<Option<(Hash, LineMap)>> {
+        let (Cause::Written, Some(text), FileState::Text { text: now, .. }) =
+            (cause, call.content(), state)
+        else {
+            return Ok(None);
+        };
+        if lines_of(text).eq(lines_of(now)) {
+            return Ok(None);
+        }
+        let indexed = self.index_reported_change(location, cause, id, call)?;
+        Ok(indexed.map(|(_, version)| (version, LineMap::between(text, now))))
     }
 
     /// `None` if no note would tell of a change: `pools` shows files as they are.
@@ -90,6 +116,11 @@ fn explained(text: &str, now: &str, call: Call<'_>) -> Option<String> {
     let named = call.named_lines();
     let others = changes.without((text, now), |line| named.contains(line.trim()));
     (others != changes).then(|| others.undone(text, now))
+}
+
+/// The lines of a text, whatever ends them and marks its beginning.
+fn lines_of(text: &str) -> impl Iterator<Item = &str> {
+    text.trim_start_matches('\u{feff}').lines()
 }
 
 /// A text after an edit; `None` if it does not have what the edit replaces, or has it several

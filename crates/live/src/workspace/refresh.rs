@@ -129,7 +129,7 @@ impl LiveSession {
 /// In `log`, the files whose content is in front of the model.
 pub(super) fn shown_files(state: &Session) -> Vec<ObjectId> {
     let mut seen = HashSet::new();
-    let shown = state.all_showings().map(|showing| &showing.object);
+    let shown = state.all_showings().chain(state.all_written()).map(|showing| &showing.object);
     let standing = shown.chain(state.noted_texts().map(|(_, text)| &text.object));
     let standing = standing.chain(state.glimpses().map(|(_, file)| file));
     standing.filter(|object| seen.insert(*object)).cloned().collect()

@@ -294,22 +294,20 @@ fn as_it_stands(state: &Session, file: &ObjectId) -> Option<Announced> {
     Some(Announced { version: version.or_else(glimpse)?, path: None })
 }
 
-/// Whether the model saw the whole present text of a file after it was last told of it, and after it
-/// last changed it: where somebody takes back what it changed, the text is one that it saw before.
+/// Whether the model saw or wrote the whole present text of a file after it was last told of it, and
+/// after it last changed it: where somebody takes back what it changed, the text is one that it saw
+/// before.
 pub(super) fn saw_since(state: &Session, file: &ObjectId) -> bool {
     let Some(entry) = state.index().get(file) else { return false };
     let Subject::File { version, lines: Some(lines), .. } = &entry.subject else { return false };
     let whole = LineRange { first: 1, last: *lines };
-    let newest = state.showings(file).next_back();
+    let shown = state.showings(file).next_back();
+    let shown = shown.filter(|showing| whole.without(&showing.ranges).is_empty());
     let noted = state.newest_note(file);
     // A change counts to the step before its call, which comes in with the result.
     let edited = state.edited_files().find(|(edited, _)| *edited == file).map(|(_, step)| step);
-    newest.is_some_and(|showing| {
-        let is_whole = whole.without(&showing.ranges).is_empty();
+    shown.into_iter().chain(state.written(file).next_back()).any(|showing| {
         let step = state.chat().get(showing.at).map(|message| message.step);
-        showing.version == *version
-            && is_whole
-            && edited < step
-            && noted.is_none_or(|at| at < showing.at)
+        showing.version == *version && edited < step && noted.is_none_or(|at| at < showing.at)
     })
 }

@@ -505,10 +505,10 @@ fn a_file_changed_by_a_command_is_stored_before_the_next_call() {
     let mut host = Host::new(settings);
     host.user("make it");
     host.write_file("a.rs", TEXT);
-    host.tool("write", &json!({ "path": "a.rs", "content": TEXT }), "Successfully wrote.");
+    host.tool("edit", &edit_of("a.rs", "old"), "Successfully replaced 1 block(s).");
     host.send();
     let file = host.live.state().index().entries[0].id.clone();
-    assert_eq!(host.live.state().showings(&file).count(), 0, "what the model wrote does not stand");
+    assert!(!host.live.state().stands(&file), "what the model edited does not stand");
     host.write_file("a.rs", &TEXT.replace("two", "zwei"));
     host.tool("read", &json!({ "path": "nowhere" }), "");
     host.send();
@@ -528,7 +528,7 @@ fn files_named_by_a_command_are_checked_first() {
     for at in 0..250 {
         let name = format!("f{at:03}.txt");
         host.write_file(&name, "old\n");
-        host.tool("write", &json!({ "path": name, "content": "old\n" }), "Successfully wrote.");
+        host.tool("edit", &edit_of(&name, "older"), "Successfully replaced 1 block(s).");
     }
     host.send();
     let files: Vec<ObjectId> = host.live.state().files().all_seen().to_vec();

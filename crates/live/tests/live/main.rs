@@ -71,3 +71,4 @@ mod transcripts;
 mod two_processes;
 mod windows;
 mod withheld;
+mod written;

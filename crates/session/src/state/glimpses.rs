@@ -98,6 +98,7 @@ impl Session {
     /// Whether the model has text of a file in front of it, in a message or a note.
     pub fn stands(&self, file: &ObjectId) -> bool {
         self.showings(file).next().is_some()
+            || self.written(file).next().is_some()
             || self.glimpse_of(file).is_some()
             || self.noted_texts().any(|(_, text)| text.object == *file)
     }

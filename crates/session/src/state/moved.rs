@@ -53,7 +53,7 @@ impl Session {
         }
         for (_, effect) in &mut self.effects {
             match effect {
-                Effect::Read(object, version) | Effect::Changed(object, version) => {
+                Effect::Read(object, version) | Effect::Changed(object, version, _) => {
                     go_on(object, Some(version));
                 }
                 Effect::Activated(one) => go_on(&mut one.object, Some(&mut one.version)),
@@ -69,8 +69,9 @@ impl Session {
         self.index.move_object(from, to, same.map(|(_, now)| now));
         self.sets.move_object(from, to, same);
         self.links.leave(from);
-        let shown = self.showings.of(from).chain(self.showings.of(to)).map(|showing| showing.at);
-        for at in shown.collect::<BTreeSet<u64>>() {
+        let both = [from, to].into_iter();
+        let shown = both.flat_map(|file| self.showings.of(file).chain(self.written.of(file)));
+        for at in shown.map(|showing| showing.at).collect::<BTreeSet<u64>>() {
             self.show(at);
         }
     }

@@ -197,10 +197,13 @@ impl Session {
         self.notes.left.extend(files);
     }
 
-    /// The newest showing of a file that is not its present text, as far as versions tell.
+    /// The newest showing of a file that is not its present text, or text that the model wrote into
+    /// it, as far as versions tell.
     pub fn outdated(&self, file: &ObjectId) -> Option<&Showing> {
         let now = self.version(file);
-        self.showings(file).rfind(|showing| Some(&showing.version) != now)
+        let is_other = |showing: &&Showing| Some(&showing.version) != now;
+        let newest = [self.showings(file).rfind(is_other), self.written(file).rfind(is_other)];
+        newest.into_iter().flatten().max_by_key(|showing| showing.at)
     }
 
     /// Whether calls in the window made all versions of a file that came after this one.

@@ -265,6 +265,20 @@ impl Session {
         self.showings.all()
     }
 
+    /// Where whole texts stand that the model wrote into files, at the results of the calls. Which
+    /// lines they have is not looked up.
+    pub fn all_written(&self) -> impl Iterator<Item = &Showing> {
+        self.written.all()
+    }
+
+    /// Those of one file, in the order of the messages.
+    pub fn written<'a>(
+        &'a self,
+        file: &ObjectId,
+    ) -> impl DoubleEndedIterator<Item = &'a Showing> + use<'a> {
+        self.written.of(file)
+    }
+
     /// The active set of the layout `log`: objects whose content stands in the window, in window
     /// order.
     pub fn shown_objects(&self) -> Vec<&ObjectId> {
@@ -342,7 +356,7 @@ impl Session {
     /// Paths of the files that tool calls read or changed since the last request.
     pub fn touched_paths(&self) -> impl Iterator<Item = &str> {
         let files = self.effects.iter().filter_map(|(_, effect)| match effect {
-            Effect::Read(file, _) | Effect::Changed(file, _) => self.index.get(file),
+            Effect::Read(file, _) | Effect::Changed(file, ..) => self.index.get(file),
             Effect::Activated(_) => None,
         });
         files.map(|entry| entry.subject.agent_path())

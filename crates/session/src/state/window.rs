@@ -53,8 +53,17 @@ impl Session {
             self.files.show(&showing.object, &showing.version);
         }
         self.showings.set(at, showing);
+        self.written.set(at, self.written_at(at).filter(|_| !self.folds.hide(at)));
         self.absence.update(at, self.absent_tokens(at));
         self.pack(at);
+    }
+
+    /// What the call of a result wrote into a file as its whole text.
+    fn written_at(&self, at: u64) -> Option<Showing> {
+        let fact = self.result(at)?;
+        let Shows::Change { object } = &fact.shows else { return None };
+        let version = self.files.wrote(object, fact.object.as_ref()?)?.clone();
+        Some(Showing { at, object: object.clone(), version, ranges: Vec::new(), now: Vec::new() })
     }
 
     /// Updates the packed record of a message.
