@@ -33,7 +33,7 @@ use self::moves::Stood;
 pub(super) use self::notes::{Announced, Detail, NoteBudget, describe_change, is_known};
 pub(super) use self::reconcile::Due;
 use self::seen_files::Pending;
-pub(super) use self::telling::{may_tell_again, record_told, tell_left};
+pub(super) use self::telling::{record_told, tell_left};
 pub use self::tool_files::FinishedToolCall;
 use self::tracked::Tracked;
 use base::object::Timestamp;

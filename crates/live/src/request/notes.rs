@@ -6,7 +6,7 @@
 
 use super::layout::LayOut;
 use crate::Notice;
-use crate::workspace::{may_tell_again, tell_left};
+use crate::workspace::tell_left;
 use base::error::Result;
 use base::object::ObjectId;
 use config::Layout;
@@ -77,10 +77,7 @@ impl LayOut<'_> {
         let state = self.journal.state();
         let tells = |at: &u64| state.notes(*at).iter().any(|note| note.about.contains(file));
         let mut earlier = state.noted().filter(|at| *at != newest && tells(at)).peekable();
-        self.newest == Some(newest)
-            && earlier.peek().is_some()
-            && earlier.all(|at| at >= from)
-            && may_tell_again(self.journal, file)
+        self.newest == Some(newest) && earlier.peek().is_some() && earlier.all(|at| at >= from)
     }
 
     fn note(&mut self, at: u64, text: String) {

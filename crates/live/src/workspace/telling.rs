@@ -69,7 +69,7 @@ pub(super) fn tell(
     for (file, mut change) in found.reach {
         let is_in_reach = message.journal.state().files().orphaned(&file).is_none();
         let says_more = is_in_reach && is_due(message.journal, &file);
-        let is_said = !says_more && detail(message.journal, &file, false).is_some();
+        let is_said = !says_more && detail(message.journal, &file).is_some();
         change.note = change.note.filter(|_| is_said);
         message.note(&file, &change);
         changes.push(change);
@@ -97,7 +97,11 @@ pub(crate) fn tell_left(
     at: u64,
 ) -> Result<Vec<FileChange>> {
     let mut message = Message::at(journal, options, at);
-    let left = message.left();
+    let mut left = message.left();
+    // Where a file that keeps changing is due, only the note that left said so.
+    let mut due = message.due();
+    due.retain(|(file, _)| message.journal.state().has_left_note(file));
+    left.extend(due);
     let mut changes = message.tell_again(left)?;
     message.share();
     changes.retain(FileChange::says_something);
@@ -116,12 +120,12 @@ impl<'a> Message<'a> {
     /// any more, it is told of these too.
     fn due(&self) -> Vec<Due> {
         let state = self.journal.state();
-        let left: HashSet<&ObjectId> = state.left_notes().collect();
         let standing = shown_files(state).into_iter();
         let due = standing.filter(|file| is_due(self.journal, file));
         let due = due.filter_map(|file| {
             let told = Announced::of(self.journal, &file)?;
-            let stands = if left.contains(&file) { as_it_stands(state, &file) } else { None };
+            let is_left = state.has_left_note(&file);
+            let stands = if is_left { as_it_stands(state, &file) } else { None };
             let version = stands.map_or(told.version, |stands| stands.version);
             Some((file, Announced { version, path: told.path }))
         });
@@ -157,10 +161,10 @@ impl<'a> Message<'a> {
     /// Tells of changes of files, as far as there is room.
     fn tell(&mut self, mut due: Vec<Due>) -> Result<Vec<FileChange>> {
         let mut changes = Vec::new();
-        due.retain(|(file, _)| detail(self.journal, file, self.is_again).is_some());
+        due.retain(|(file, _)| detail(self.journal, file).is_some());
         let are_many = due.len() > MOST_WITH_LINES;
         for (file, told) in due {
-            let Some(detail) = detail(self.journal, &file, self.is_again) else { continue };
+            let Some(detail) = detail(self.journal, &file) else { continue };
             let detail = if are_many { Detail::Line } else { detail };
             let Some(now) = self.journal.state().version(&file).cloned() else { continue };
             let was_there = told.path.is_none() && !self.journal.is_deleted(&file, &told.version);
@@ -253,20 +257,23 @@ pub(crate) fn record_told(
     }
 }
 
-/// How much a note says of the next change of a file; `None` if none tells of it for now. One that
-/// tells again of a change, `is_again`, says as much as the one that left.
-fn detail(journal: &Journal, file: &ObjectId, is_again: bool) -> Option<Detail> {
-    let times = journal.state().files().times_told(file);
-    match times.saturating_sub(u32::from(is_again)) {
+/// How much a note says of the next change of a file; `None` if none tells of it for now, since one
+/// stands that says that it keeps changing. Where the note on a change left, the next says as much.
+fn detail(journal: &Journal, file: &ObjectId) -> Option<Detail> {
+    let state = journal.state();
+    let times = state.files().times_told(file);
+    match times.saturating_sub(u32::from(state.has_left_note(file))) {
         times if times < TIMES_WITH_LINES => Some(Detail::Lines),
-        TIMES_WITH_LINES => Some(Detail::LastLine),
+        times if times == TIMES_WITH_LINES || !is_said(state, file) => Some(Detail::LastLine),
         _ => None,
     }
 }
 
-/// Whether a note may tell again of what one told that left.
-pub(crate) fn may_tell_again(journal: &Journal, file: &ObjectId) -> bool {
-    detail(journal, file, true).is_some()
+/// Whether a note on a file stands below all text of it.
+fn is_said(state: &Session, file: &ObjectId) -> bool {
+    let texts = state.showings(file).chain(state.written(file)).map(|showing| showing.at);
+    let newest = texts.chain(state.glimpse_of(file)).max();
+    state.newest_note(file).is_some_and(|noted| newest <= Some(noted))
 }
 
 /// Whether a file is within reach and not as the model knows it.
@@ -278,7 +285,7 @@ fn is_due(journal: &Journal, file: &ObjectId) -> bool {
 
 /// The note on a file at the old place of one that moved.
 fn again_note(journal: &Journal, file: &ObjectId, moved: &ObjectId) -> Option<String> {
-    detail(journal, moved, false)?;
+    detail(journal, moved)?;
     let (handle, path) = shown_name(journal, file)?;
     let (now, place) = shown_name(journal, moved)?;
     Some(forms::again_line((handle, &path), (now, &place)))

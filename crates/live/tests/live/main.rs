@@ -66,6 +66,7 @@ mod shell_reads;
 mod silent_disk;
 mod textless;
 mod timeline;
+mod told_again;
 mod tracked;
 mod transcripts;
 mod two_processes;

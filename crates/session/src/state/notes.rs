@@ -152,6 +152,11 @@ impl Session {
         self.notes.left.iter()
     }
 
+    /// Whether a file is one of them.
+    pub fn has_left_note(&self, file: &ObjectId) -> bool {
+        self.notes.left.contains(file)
+    }
+
     /// Files of whose changes notes tell.
     pub(super) fn told_files(&self) -> BTreeSet<ObjectId> {
         let in_front = self.notes.by_place.iter().filter(|(at, _)| self.is_in_front(**at));
@@ -190,10 +195,11 @@ impl Session {
     /// The messages that said how these files are now left the window: what comes in then shows which
     /// of them stand otherwise, whatever earlier notes tell.
     pub(super) fn leave_behind(&mut self, files: Vec<ObjectId>) {
-        let has_text = |file: &ObjectId| {
-            matches!(self.subject(file), Some(Subject::File { lines: Some(_), .. }))
+        let is_known = |file: &ObjectId| {
+            let has_text = matches!(self.subject(file), Some(Subject::File { lines: Some(_), .. }));
+            has_text || self.outdated(file).is_some()
         };
-        let files: Vec<_> = files.into_iter().filter(has_text).collect();
+        let files: Vec<_> = files.into_iter().filter(is_known).collect();
         self.notes.left.extend(files);
     }
 
