@@ -287,6 +287,17 @@ impl FileVersions {
         }
     }
 
+    /// Records that text of a version came in where none of the file stood: the model knows no later
+    /// one, whatever was found meanwhile.
+    pub(super) fn come_in(&mut self, file: &ObjectId, version: &Hash) {
+        let Some(known) = self.by_id.get_mut(file) else { return };
+        let is_earlier = known.all.iter().rev().skip(1).any(|(each, _)| each == version);
+        if is_earlier && known.announced != *version {
+            known.announced = version.clone();
+            known.beside = None;
+        }
+    }
+
     /// Records that a note shows only a part of what changed with a version.
     pub(super) fn tell_in_part(&mut self, file: &ObjectId, version: &Hash) {
         if let Some(known) = self.by_id.get_mut(file) {

@@ -435,14 +435,28 @@ impl Session {
         };
         let place = self.effects.iter().position(|(id, effect)| id == call && is_shown(effect));
         let Some(place) = place else { return };
-        if let ((_, Effect::Changed(file, version, cause)), Some(toolcall)) =
-            (self.effects.remove(place), &fact.object)
-        {
-            self.files.made_by(toolcall, &file, (version, cause));
+        let (_, effect) = self.effects.remove(place);
+        if let (Effect::Changed(file, version, cause), Some(toolcall)) = (&effect, &fact.object) {
+            self.files.made_by(toolcall, file, (version.clone(), *cause));
         }
         if let Shows::Activated { also, .. } = &fact.shows {
             let is_also = |effect: &Effect| matches!(effect, Effect::Activated(activated) if also.contains(activated));
             self.effects.retain(|(id, effect)| id != call || !is_also(effect));
+        }
+        self.come_in(&effect);
+    }
+
+    /// Text of a file comes in that a call read or wrote. The file may have changed since, and been
+    /// looked at, as where the session was resumed in the midst of a turn.
+    fn come_in(&mut self, effect: &Effect) {
+        let (Effect::Read(file, version) | Effect::Changed(file, version, Cause::Written)) = effect
+        else {
+            return;
+        };
+        let mut others = self.effects.iter().map(|(_, effect)| effect);
+        let changed = others.any(|it| matches!(it, Effect::Changed(other, ..) if other == file));
+        if !changed && !self.stands(file) {
+            self.files.come_in(file, version);
         }
     }
 

@@ -85,3 +85,26 @@ fn a_text_that_an_epoch_renewed_is_told_of_again() {
         assert!(!stands || !notes(&host).is_empty(), "line {line}: {}", host.shown());
     }
 }
+
+#[test]
+fn what_changed_while_a_turn_was_cut_short_is_told() {
+    for is_write in [false, true] {
+        let mut host = Host::new(Settings::default());
+        host.user("look");
+        host.send();
+        host.write_file("a.rs", "one\n");
+        if is_write {
+            let args = json!({ "path": "a.rs", "content": "one\n" });
+            host.tool("write", &args, "Written.");
+        } else {
+            host.read("a.rs", None, None);
+        }
+        host.write_file("a.rs", "two\n");
+        host.restart();
+        host.live.reconcile(&|_| {}).unwrap();
+        host.user("go on");
+        host.send();
+        assert!(host.shown().contains("-one\n+two"), "{}", host.shown());
+        assert_eq!(notes(&host).len(), 1, "{}", host.shown());
+    }
+}
