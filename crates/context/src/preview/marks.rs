@@ -104,6 +104,11 @@ const FAILURE: &[&str] = &[
     r"^==[0-9]+== (Invalid |Mismatched |Conditional jump |Use of uninit|Syscall param |Process terminating |.* definitely lost in )",
     r"^[EF][0-9]{4} [0-9]{2}:[0-9]{2}:|^< HTTP/[0-9.]+ [45][0-9]{2}(?-u:\b)",
     r"^[EF], \[[0-9]{4}-|^(fail|crit): \S+\[[0-9]+\]$|(^|\s)##\[error\]|^[0-9]{2}-[0-9]{2} [0-9:.]{12} +[0-9]+ +[0-9]+ [EF] ",
+    // Of shells, of what they call, and of compilers in other languages.
+    r"^\S*sh: ([0-9]+|line [0-9]+): \S+: not found$|^(Killed|Aborted|Illegal instruction)$|: line [0-9]+: +[0-9]+ (Killed|Aborted|Illegal instruction)(?-u:\b)",
+    r"(^|\s)(exit status|exited with( code| status)?|with exit code) [1-9][0-9]{0,2}\.?$|^terminate called after |^rake aborted!$|^Failed to compile",
+    r"^Error (response )?from (daemon|server)|^An error occurred \(\w+\) when calling |^curl: \([0-9]+\) |^ssh: (connect|Could not) |^wget: \S|^jq: (error|parse) |^Unable to connect to the server",
+    r"^\S+:[0-9]+(:[0-9]+)?: (schwerwiegender )?(Fehler|erreur( fatale)?|errore|erro|ошибка|エラー|错误|錯誤): |No space left on device|hunks? FAILED",
     // Of a log: where it comes from, when, who says it, and the level.
     r"^(\S+ +\| |\[\S+/\S+\] )?[\[(]?(([0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ]|[A-Z][a-z]{2} [ 0-9][0-9] )[0-9]{2}:[0-9]{2}|[0-9]{2}:[0-9]{2}:[0-9]{2})[0-9:.,+TZ\s\[\]-]{0,36}(\[(main|[^\]\s]*[0-9][^\]\s]*)\] +|- [A-Z]?[a-z_]\S* - |\S+ \S+\[[0-9]+\]: |\| +|: ?|[a-z]+\.)?(\[?(ERROR|FATAL|SEVERE|CRITICAL|PANIC)([^\w=-]|$)|(ERR|FTL)\] |\[(error|crit|alert|emerg|fatal)\] )",
     r#"^\{.*"(?i:level|severity|levelname)": ?("(?i:error|fatal|critical|panic)"|[56]0,"time":)|(^|\s)level=(error|fatal|panic)(\s|$)"#,
@@ -402,6 +407,34 @@ mod tests {
     }
 
     #[test]
+    fn what_shells_clients_and_compilers_say_of_failures_is_known() {
+        for line in [
+            "sh: 1: foo: not found",
+            "/bin/sh: line 1: foo: not found",
+            "./ci.sh: line 3: 12345 Killed                  ./build",
+            "Killed",
+            "exit status 2",
+            "app exited with code 137",
+            "terminate called after throwing an instance of 'std::out_of_range'",
+            "rake aborted!",
+            "Failed to compile.",
+            "Error response from daemon: pull access denied for x",
+            "Error from server (NotFound): pods \"x\" not found",
+            "An error occurred (AccessDenied) when calling the GetObject operation: no",
+            "curl: (7) Failed to connect to localhost port 80",
+            "ssh: connect to host x port 22: Connection refused",
+            "Unable to connect to the server: dial tcp",
+            "main.c:5:3: Fehler: »x« nicht deklariert",
+            "main.c:9:3: erreur: « y » non déclaré",
+            "main.c:9:3: ошибка: x",
+            "main.c:9:3: エラー: x",
+            "1 out of 2 hunks FAILED -- saving rejects to file a.rej",
+        ] {
+            assert!(of(line).has(Mark::Failure) && !of(line).is_routine(), "{line}");
+        }
+    }
+
+    #[test]
     fn counts_of_none_and_plain_words_are_no_failure() {
         for line in [
             "test result: ok. 96 passed; 0 failed; 0 ignored",
@@ -444,6 +477,11 @@ mod tests {
             "-- a comment in SQL",
             "web:build: compiled in 2 s",
             "web: passed 12 tests",
+            "exit status 0",
+            "app exited with code 0",
+            "Killed 3 idle workers",
+            "Fehler: keine",
+            "curl: a tool",
         ] {
             let marks = of(line);
             assert!(!marks.has(Mark::Failure) && !marks.has(Mark::CountsFailures), "{line}");
