@@ -595,7 +595,7 @@ test("turned off or on within a turn, the rest of it is plain", async () => {
     const limits = { maxOutputTokens: 1 };
     await engine.assemble({ ...params, runtimeSettings: { ...params.runtimeSettings, limits } });
     const toolCallId = `c${time}`;
-    const content = [{ type: "toolCall", id: toolCallId, name: "exec", arguments: {} }];
+    const content = [toolCallId, `${toolCallId}b`].map((id) => ({ type: "toolCall", id, name: "exec", arguments: {} }));
     plugin.write(called(toolCallId, ++time, { content }), who.sessionKey);
     for (const args of typed) {
       await runCommand(plugin, { ...who, ...operator, args });
@@ -603,6 +603,8 @@ test("turned off or on within a turn, the rest of it is plain", async () => {
     const event = { toolCallId, toolName: "exec", args: {}, result: { content: [{ type: "text", text }] } };
     const shown = await showResult(plugin, event, who);
     expect((await engine.assemble(params)).messages).toHaveLength(1);
+    const again = await showResult(plugin, { ...event, toolCallId: `${toolCallId}b` }, who);
+    expect(again !== undefined).toBe(shown !== undefined);
     expect(await engine.commitTurn({ ...who, advancementKey: "k", messages: [] })).toEqual({ status: "committed" });
     await engine.dispose();
     return shown !== undefined;

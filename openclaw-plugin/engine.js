@@ -136,9 +136,9 @@ export class Engine {
 
   /** Before a call to the model. @param {AssembleParams} params */
   async #within(params) {
-    if (this.#current !== undefined) {
-      // A person may have turned it off since, and on again.
-      this.#use(await this.#plugin.sessions.opened(params.sessionId));
+    if (this.#current !== (await this.#plugin.sessions.opened(params.sessionId))) {
+      // A person turned it off since. On again, it counts from the next turn.
+      this.#use(undefined);
     }
     this.#current?.room.within(params);
     await this.#remember(params.sessionId, withImages(this.#history, params.messages));
