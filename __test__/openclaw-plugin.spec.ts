@@ -492,7 +492,7 @@ test("wrong settings do not count, and the owner is told once", async () => {
   expect(await answer("status")).toMatch(/^notice {4}in `plugins\.entries\.palimpsest\.config` .*`enabled` must be/m);
   expect(await answer("settings keep")).toMatch(/^keepResults +7 .*\nin `plugins.*`enabled` must be/);
   expect(await answer("status")).toMatch(/^notice {4}the setting `hazards` is ignored: .*gone/m);
-  expect(await answer("off")).toMatch(/^Palimpsest is off in this session: the model gets OpenClaw's own messages/);
+  expect(await answer("off")).toMatch(/^Palimpsest is off in this chat: the model gets OpenClaw's own messages/);
   expect(await answer("status")).toMatch(/^notice: in `plugins/m);
   await plugin.sessions.closeAll();
 });
@@ -545,7 +545,7 @@ test("choices that come together are all kept, also while unread", async () => {
   expect(await choices.of("a")).toEqual({ strangers: ["a".repeat(999)] });
 });
 
-test("off and `memory off` hold for what begins in the chat later", async () => {
+test("off and `memory off` hold for all of the chat", async () => {
   const folder = temporaryFolder();
   const plugin = new Plugin(join(folder, "palimpsest"), console);
   const { sessions } = plugin;
@@ -553,15 +553,18 @@ test("off and `memory off` hold for what begins in the chat later", async () => 
   plugin.authority.configure(...madeUpHost());
   const who = (sessionId: string, sessionKey = "agent:main:main") => ({ sessionId, sessionKey, cwd: folder });
   const child = who("child", "agent:main:subagent:1");
+  const other = who("other", "agent:main:other");
   sessions.conversations.willSpawn(child.sessionKey, "agent:main:main");
   const answer = (sessionId: string, args: string) => runCommand(plugin, { ...who(sessionId), ...operator, args });
-  await answer("today", "memory off");
-  expect([await sessions.of(who("tomorrow")), await sessions.of(child)]).toMatchObject([
-    { memory: { isOff: true } },
-    { memory: { isOff: true } },
-  ]);
-  await sessions.closeAll();
-  await answer("today", "off");
+  const isMemoryOff = async (one: ReturnType<typeof who>) => (await sessions.of(one))?.memory.isOff();
+  const before = await sessions.of(child);
+  await sessions.of(other);
+  expect(await answer("today", "memory off")).toContain("off in this chat");
+  expect(await Promise.all([who("tomorrow"), child, other].map(isMemoryOff))).toEqual([true, true, false]);
+  expect(await sessions.of(child)).toBe(before);
+  expect(await answer("today", "off")).toContain("off in this chat");
+  expect(await Promise.all(["today", "tomorrow", "child"].map((one) => sessions.opened(one)))).toEqual(Array(3));
+  expect(await sessions.opened("other")).toBeDefined();
   for (const begun of [who("tomorrow"), child]) {
     expect(await sessions.of(begun)).toBeUndefined();
     expect(sessions.offersTools(begun)).toBe(false);
@@ -572,7 +575,50 @@ test("off and `memory off` hold for what begins in the chat later", async () => 
     expect(await sessions.of(begun)).toBeDefined();
     expect(sessions.offersTools(begun)).toBe(true);
   }
+  await answer("other", "off agent:main:main");
+  expect(await sessions.opened("child")).toBeUndefined();
+  await answer("other", "on agent:main:main");
+  // The same session by the key of a chat that is off.
+  await sessions.of(who("today"));
+  await sessions.choices.take("agent:main:group:1", { off: true });
+  expect(await sessions.of(who("today", "agent:main:group:1"))).toBeUndefined();
   await sessions.closeAll();
+});
+
+test("chat turned off: a sub-agent's turn goes on plain", async () => {
+  const folder = temporaryFolder();
+  const plugin = new Plugin(join(folder, "palimpsest"), console);
+  plugin.sessions.configure({ store: "store.sqlite", track: false });
+  plugin.authority.configure(...madeUpHost());
+  const child = { sessionId: "child", sessionKey: "agent:main:subagent:1" };
+  const host = { buildMemorySystemPromptAddition: () => undefined } as unknown as HostFunctions;
+  const engine = new Engine(plugin, { workspaceDir: folder }, host);
+  await engine.prepareSubagentSpawn({ parentSessionKey: "agent:main:main", childSessionKey: child.sessionKey });
+  const chat = { sessionId: "s", sessionKey: "agent:main:main", ...operator };
+  const text = Array.from({ length: 3000 }, (_, at) => `line ${at} of an output`).join("\n");
+  let calls = 0;
+  /** Whether an output of the sub-agent is shown in part. */
+  const cuts = async () => {
+    const toolCallId = `c${++calls}`;
+    const content = [{ type: "toolCall", id: toolCallId, name: "exec", arguments: {} }];
+    plugin.write(called(toolCallId, calls + 1, { content }), child.sessionKey);
+    const event = { toolCallId, toolName: "exec", args: {}, result: { content: [{ type: "text", text }] } };
+    return (await showResult(plugin, event, child)) !== undefined;
+  };
+  const runtimeSettings = { executionHost: { id: "openclaw-embedded" } };
+  const attempt = { ...runtimeSettings, limits: { maxOutputTokens: 1 } };
+  const assembled = (settings: object) =>
+    engine.assemble({ ...child, messages: [user("one", 1)], runtimeSettings: settings });
+  expect((await assembled(attempt)).systemPromptAddition).toBeDefined();
+  expect(await cuts()).toBe(true);
+  await runCommand(plugin, { ...chat, args: "off" });
+  expect(await cuts()).toBe(false);
+  expect((await assembled(runtimeSettings)).messages).toHaveLength(1);
+  expect(await assembled(attempt)).not.toHaveProperty("systemPromptAddition");
+  expect(plugin.sessions.offersTools(child)).toBe(false);
+  expect(await cuts()).toBe(false);
+  await engine.dispose();
+  await plugin.sessions.closeAll();
 });
 
 test("turned off or on within a turn, the rest of it is plain", async () => {
@@ -640,8 +686,8 @@ test("commands may be written with capitals, and work as printed", async () => {
   expect(printed).toContain(`--store ${join(folder, "store.sqlite")}`);
   const all = execFileSync(process.execPath, printed.split(" ").slice(1), { encoding: "utf8" });
   expect(all.trimEnd().split("\n")).toHaveLength(90);
-  expect(await answer("OFF")).toContain("is off in this session");
-  expect(await answer("On")).toBe("Palimpsest is on again in this session.");
+  expect(await answer("OFF")).toContain("is off in this chat");
+  expect(await answer("On")).toBe("Palimpsest is on again in this chat.");
   await plugin.sessions.closeAll();
 });
 

@@ -124,8 +124,8 @@ export const parts = new Map(
         summary: "show, search and check memory; `memory help` lists its parts",
         run: memory,
       },
-      off: { usage: "[CHAT]", summary: "turn it off in this session, or in another chat", run: off },
-      on: { usage: "[CHAT]", summary: "turn it on in this session, or in another chat", run: on },
+      off: { usage: "[CHAT]", summary: "turn it off in this chat, or in another one", run: off },
+      on: { usage: "[CHAT]", summary: "turn it on in this chat, or in another one", run: on },
     }),
   ),
 );
@@ -259,9 +259,10 @@ async function offText({ sessions }, { sessionId }, asked) {
     return "Palimpsest is off in this session.";
   }
   const why = await sessions.withTyped(sessions.whyOff(sessionId) ?? "it could not be opened");
-  const first = why === turnedOff ? "" : "put that right, then ";
+  const [where, first] = why === turnedOff ? ["chat", ""] : ["session", "put that right, then "];
   const wrong = sessions.wrongSettings === undefined ? [] : [`notice: ${sessions.wrongSettings}`];
-  return [`Palimpsest is off in this session: ${why}`, `To turn it on: ${first}\`${command} on\``, ...wrong].join("\n");
+  const lines = [`Palimpsest is off in this ${where}: ${why}`, `To turn it on: ${first}\`${command} on\``];
+  return [...lines, ...wrong].join("\n");
 }
 
 /** @param {Around} around */
@@ -314,8 +315,7 @@ async function off({ plugin, who, asked, current }, chat) {
   }
   const text = current && plainRequestOf("OpenClaw", current.session.status(), current.room.whole);
   const problem = await plugin.sessions.choose(who, "off", true);
-  await plugin.sessions.close(who.sessionId);
-  const off = `Palimpsest is off in this session: the model gets OpenClaw's own messages, without our tools and guidance. \`${command} on\` turns it on again.`;
+  const off = `Palimpsest is off in this chat: the model gets OpenClaw's own messages, without our tools and guidance. \`${command} on\` turns it on again.`;
   return withProblem(text === undefined ? off : `${off}\n${text}`, problem);
 }
 
@@ -325,11 +325,11 @@ async function on({ plugin, who, asked, current }, chat) {
     return turnOther(plugin, chat, false);
   }
   if (current !== undefined) {
-    return "Palimpsest is on in this session.";
+    return "Palimpsest is on in this chat.";
   }
   const problem = await plugin.sessions.choose(who, "off", false);
   const again = await plugin.sessions.of(who);
-  const text = again === undefined ? await offText(plugin, who, asked) : "Palimpsest is on again in this session.";
+  const text = again === undefined ? await offText(plugin, who, asked) : "Palimpsest is on again in this chat.";
   return withProblem(text, problem);
 }
 
@@ -340,11 +340,8 @@ async function turnOther(plugin, chat, off) {
     const which = key === undefined ? "" : ` It may be ${[key, ...others].map((one) => `\`${one}\``).join(" or ")}.`;
     return `No chat is called \`${chat}\`: give the key of its session, such as \`agent:main:telegram:group:-1001\`.${which}`;
   }
-  const sessionId = plugin.sessionOf(key);
-  const problem = await plugin.sessions.choices.take(key, { off });
-  if (sessionId !== undefined) {
-    await (off ? plugin.sessions.close(sessionId) : plugin.sessions.choices.take(sessionId, { off }));
-  }
+  const who = { sessionId: plugin.sessionOf(key) ?? key, sessionKey: key };
+  const problem = await plugin.sessions.choose(who, "off", off);
   return withProblem(`Palimpsest is ${off ? "off" : "on"} in \`${key}\`, from its next turn on.`, problem);
 }
 
@@ -365,7 +362,7 @@ async function memory({ plugin, who, asked, current }, typed) {
     return refused;
   }
   if (part === undefined) {
-    return turnMemory(plugin, who, current, name === "on");
+    return turnMemory(plugin, who, name === "on");
   }
   if (isIncomplete(part, given)) {
     return `Which one? \`${typedAs} ${name} ${part.usage}\``;
@@ -379,7 +376,7 @@ async function memory({ plugin, who, asked, current }, typed) {
     store: isOwners(asked) ? store : undefined,
     isConfined: !isOwners(asked),
     session: session.id,
-    off: current.memory.isOff,
+    off: await current.memory.isOff(),
   };
   const { text } = await runPart(part, around, given);
   return name === "trust" ? withTyped(text, store.path) : text;
@@ -391,17 +388,16 @@ function memoryHelp(asked, typedAs) {
   return [
     `\`${typedAs}\` takes:`,
     ...allowed.map(([known, { usage, summary }]) => `- ${`${known} ${usage}`.trim()}: ${summary}`),
-    ...(isOwners(asked) ? ["- off, on: keep memory out of this session's prompt, or not"] : []),
+    ...(isOwners(asked) ? ["- off, on: keep memory out of this chat's prompts, or not"] : []),
   ].join("\n");
 }
 
-/** @param {Plugin} plugin @param {Who} who @param {Current} current @param {boolean} isOn */
-async function turnMemory(plugin, who, current, isOn) {
+/** @param {Plugin} plugin @param {Who} who @param {boolean} isOn */
+async function turnMemory(plugin, who, isOn) {
   const problem = await plugin.sessions.choose(who, "memoryOff", !isOn);
-  current.memory.isOff = !isOn;
   const text = isOn
-    ? "Memory is on in this session: the next prompt has it."
-    : `Memory is off in this session: the next prompt has none of it. \`${command} memory on\` turns it on again.`;
+    ? "Memory is on in this chat: the next prompt has it."
+    : `Memory is off in this chat: the next prompt has none of it. \`${command} memory on\` turns it on again.`;
   return withProblem(text, problem);
 }
 

@@ -29,13 +29,14 @@ export class SessionMemory {
   #settled = false;
   /** What the model has: it stays where it cannot be made anew. @type {string | undefined} */
   #text;
+  /** Whether a person turned it off by now. */
   isOff;
 
   /**
    * @param {Session} session
    * @param {Store} store
-   * @param {{ conversation: string | undefined, cwd: string, kept: string[], isOff: boolean }} where `conversation`: its name, where it is
-   *   not the owner's; `kept`: what nobody writes there, beside what is in Pi's agent folder
+   * @param {{ conversation: string | undefined, cwd: string, kept: string[], isOff: () => Promise<boolean> }} where `conversation`: its
+   *   name, where it is not the owner's; `kept`: what nobody writes there, beside what is in Pi's agent folder
    * @param {Failures} failures
    */
   constructor(session, store, { conversation, cwd, kept, isOff }, failures) {
@@ -64,7 +65,7 @@ export class SessionMemory {
 
   /** The section for the system prompt; undefined where memory is off. @param {CallInfo} call */
   async section(call) {
-    if (this.isOff) {
+    if (await this.isOff()) {
       return undefined;
     }
     return this.#failures.guarded("memory in the system prompt stays as it was", this.#text, async () => {

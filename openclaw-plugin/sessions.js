@@ -64,17 +64,21 @@ export class Current {
   notices;
   /** Whose it is. @type {Conversation} */
   conversation;
+  /** As which it was opened. @type {Who} */
+  who;
   /** Whether its tools run elsewhere. */
   isElsewhere;
 
   /**
+   * @param {Who} who
    * @param {Session} session
    * @param {Store} store
    * @param {SessionMemory} memory
    * @param {string[]} notices
    * @param {Standing} standing
    */
-  constructor(session, store, memory, notices, { conversation, isElsewhere }) {
+  constructor(who, session, store, memory, notices, { conversation, isElsewhere }) {
+    this.who = who;
     this.session = session;
     this.store = store;
     this.memory = memory;
@@ -171,7 +175,8 @@ export class Sessions {
   }
 
   /**
-   * Takes what a person chose where a session is, also for those that begin there later. As `Choices.take`.
+   * Takes what a person chose where a session is, also for those that begin there later, and closes those that are off by it. As
+   * `Choices.take`.
    * @param {Pick<Who, "sessionId" | "sessionKey">} who
    * @param {"off" | "memoryOff"} what
    * @param {boolean} isSo
@@ -180,6 +185,12 @@ export class Sessions {
     let problem;
     for (const name of this.#namesOf(who).slice(0, isSo ? 1 : undefined)) {
       problem = await this.choices.take(name, { [what]: isSo });
+    }
+    for (const [sessionId, opening] of [...this.#open]) {
+      const open = await opening;
+      if (open !== undefined && this.choices.isOneOff(this.#namesOf(open.who))) {
+        await this.close(sessionId);
+      }
     }
     return problem;
   }
@@ -241,7 +252,8 @@ export class Sessions {
     const standing = who.sessionKey === undefined ? undefined : await this.conversations.standingOf(who);
     const open = await this.#open.get(sessionId);
     const isOther = open?.conversation !== standing?.conversation || open?.isElsewhere !== standing?.isElsewhere;
-    if (open?.users === 0 && standing !== undefined && isOther) {
+    const isOff = open !== undefined && (await this.#isChosen(who, "off"));
+    if (isOff || (open?.users === 0 && standing !== undefined && isOther)) {
       // Somebody else came, or the owner says otherwise by now.
       await this.close(sessionId);
     }
@@ -306,7 +318,7 @@ export class Sessions {
     const seen = standing.isElsewhere ? inSandbox(settings, sessionId, confined) : settings;
     const options = { harness: "openclaw", sessionId, cwd, settings: seen, parentSessionId, images: true, confined };
     const session = await addon.openSession(store, options);
-    const isOff = await this.#isChosen(who, "memoryOff");
+    const isOff = () => this.#isChosen(who, "memoryOff");
     const conversation = confined ? standing.name : undefined;
     // A sandbox may have the workspace itself.
     const kept = [this.#folder, join(this.#authority.sandboxFolder, ".pi", "memory")];
@@ -319,7 +331,7 @@ export class Sessions {
     this.#listen(session);
     this.#endLooks ??= watchSharing(() => this.#sharing(), { notice: (text) => this.#failures.notice(text) });
     this.#failures.info(`session ${session.id} is open in ${store.path}`);
-    return new Current(session, store, memory, notices, standing);
+    return new Current(who, session, store, memory, notices, standing);
   }
 
   #noLooks() {
