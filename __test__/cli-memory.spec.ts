@@ -179,6 +179,9 @@ test("import takes a path with blanks, and one of the home folder", () => {
     const { stdout } = at.run("memory", "import", ...given);
     expect(stdout).toMatch(new RegExp(`^take {2}${given[1] ?? "project"} {2}.* Use (pnpm|vim)$`, "m"));
   }
+  at.write("my", "- Use ed\n");
+  at.write("my project", "- Use emacs\n");
+  expect(at.run("memory", "import", "my project").stdout).toMatch(/ Use emacs$/m);
 });
 
 test("traces say whose time theirs is", () => {

@@ -1,5 +1,6 @@
 // The parts of `/memory` and of `palimpsest memory`: what each takes, does and answers. Where that is shown is the caller's; what it means
 // is the addon's.
+import { existsSync } from "node:fs";
 import { plural } from "./describe.js";
 import { faultsText, importText, recallText, staleText, tracesText, traceText, verifyText } from "./memory-reports.js";
 import { decidedText, flushText, overviewText, pagesText, rememberedText, waitingText } from "./memory-texts.js";
@@ -348,7 +349,8 @@ function wantedOf(given) {
   const words = given.split(/\s+/).filter((word) => word !== "");
   const apply = words.includes("--apply");
   const rest = words.filter((word) => word !== "--apply");
-  const ends = [rest.length - 1, 0];
+  // A path that begins or ends like a scope is meant as a whole.
+  const ends = rest.length > 1 && existsSync(rest.join(" ")) ? [] : [rest.length - 1, 0];
   const at = ends.find((end) => scopes.some((known) => known === rest[end]?.toLowerCase()));
   const scope = at === undefined ? undefined : /** @type {MemoryScope} */ (rest.splice(at, 1)[0].toLowerCase());
   const from = rest.join(" ").replace(/^(["'])(.+)\1$/, "$2");

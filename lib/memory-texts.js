@@ -72,7 +72,7 @@ function stateText({ settings, pages, section }, command, off) {
     return "off by the setting `enabled`: the model sees none";
   }
   if (off) {
-    return `off in this session: the model sees none. \`${command} on\` turns it on again`;
+    return `off here: the model sees none. \`${command} on\` turns it on again`;
   }
   const resident = pages.filter((page) => page.resident !== null).length;
   const whole = `on · ${plural(pages.length, "page")}`;

@@ -63,7 +63,7 @@ test("/memory shows, searches, stages, flushes, verifies, toggles", async () => 
     JSON.stringify(body.messages.filter(({ role }) => role === "system" || role === "developer"));
   expect(system(model.requests.at(-1)?.body as never)).not.toContain("the linker is mold");
   expect(await said(pi, "/memory")).toMatch(
-    /^memory {4}off in this session: the model sees none\. `\/memory on` turns it on again$/m,
+    /^memory {4}off here: the model sees none\. `\/memory on` turns it on again$/m,
   );
   expect(await said(pi, "/memory on")).toMatch(/^Memory is on again/);
   await pi.prompt("and with?");

@@ -230,11 +230,11 @@ describe("`/palimpsest`", () => {
   });
 
   test("turns it off and on", async () => {
-    expect(await said("off")).toContain("is off in this session");
+    expect(await said("off")).toContain("is off in this chat");
     expect(await said("")).toContain("you turned it off here");
     const off = await turn(key, "two", runLog, { text: "two" });
     expect(results(off[1]).at(-1)).toContain("test case number 700 ... ok");
-    expect(await said("on")).toBe("Palimpsest is on again in this session.");
+    expect(await said("on")).toBe("Palimpsest is on again in this chat.");
     const on = await turn(key, "three", runLog, { text: "three" });
     expect(results(on[1]).at(-1)).toMatch(/^tool: … 1,500 lines between \(t\d:1-1500\) …/);
   });

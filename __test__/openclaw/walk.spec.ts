@@ -92,12 +92,12 @@ test("memory stands in the system prompt", () => {
 test("`/palimpsest` says what there is, and turns it off and on", async () => {
   expect(await said("/palimpsest")).toContain(`store     ${sandbox.store}`);
   expect(await said("/palimpsest objects")).toMatch(/^t1 +in the window +exec /m);
-  expect(await said("/palimpsest off")).toContain("is off in this session");
+  expect(await said("/palimpsest off")).toContain("is off in this chat");
   const off = await turn("off", runLog);
   expect(results(off[1]).at(-1)).toContain("case number 450\n");
   expect(toolNames(off[0])).not.toContain("activate");
   expect(textOf(off[0].messages[0])).not.toContain(guidance);
-  expect(await said("/palimpsest on")).toBe("Palimpsest is on again in this session.");
+  expect(await said("/palimpsest on")).toBe("Palimpsest is on again in this chat.");
   const on = await turn("on");
   expect(toolNames(on[0])).toContain("activate");
   expect(textOf(on[0].messages[0])).toContain(guidance);

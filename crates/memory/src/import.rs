@@ -161,7 +161,7 @@ impl ImportPlan {
 
     /// Entries and topic files of a folder with our layout: an index, and files that it links to.
     fn memory(&mut self, folder: &Path, origin: &str) -> Vec<Draft> {
-        let is_markdown = |name: &str| Path::new(name).extension().is_some_and(|end| end == "md");
+        let is_markdown = |name: &str| !name.starts_with('.') && name.ends_with(".md");
         let names = self.listed(folder, is_markdown);
         let topics: Vec<(String, String)> = names
             .iter()
@@ -414,11 +414,8 @@ fn files_of(folder: &Path, is_meant: impl Fn(&str) -> bool) -> (Vec<String>, Opt
     let (mut names, mut folders) = (Vec::new(), Vec::new());
     for entry in entries {
         let Ok(name) = entry.file_name().into_string() else { continue };
-        if name.starts_with('.') {
-            continue;
-        }
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            folders.push(name);
+            folders.extend(Some(name).filter(|name| !name.starts_with('.')));
         } else if is_meant(&name) {
             names.push(name);
         }

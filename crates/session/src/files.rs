@@ -288,11 +288,14 @@ impl FileVersions {
     }
 
     /// Records that text of a version came in where none of the file stood: the model knows no later
-    /// one, whatever was found meanwhile.
+    /// one, whatever was found meanwhile, but those that its own calls made.
     pub(super) fn come_in(&mut self, file: &ObjectId, version: &Hash) {
         let Some(known) = self.by_id.get_mut(file) else { return };
         let is_earlier = known.all.iter().rev().skip(1).any(|(each, _)| each == version);
-        if is_earlier && known.announced != *version {
+        let mut later = known.all.iter().rev().take_while(|(each, _)| each != version).peekable();
+        let is_own = |each: &Hash| known.made.values().any(|(made, _)| made == each);
+        let are_own = later.peek().is_some() && later.all(|(each, _)| is_own(each));
+        if is_earlier && !are_own && known.announced != *version {
             known.announced = version.clone();
             known.beside = None;
         }

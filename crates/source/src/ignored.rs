@@ -16,7 +16,7 @@ use files::looks;
 /// Most files of rules that are kept parsed.
 const MAX_KEPT: usize = 256;
 /// Largest file of rules that is read.
-const MAX_RULE_BYTES: u64 = 256 << 10;
+const MAX_RULE_BYTES: u64 = 4 << 20;
 
 /// Rules by their file, each with the file's state.
 type Kept = HashMap<PathBuf, (FileStamp, Arc<Gitignore>)>;

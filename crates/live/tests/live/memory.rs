@@ -280,7 +280,7 @@ fn an_entry_whose_cited_file_changes_is_told_of() {
 }
 
 #[test]
-fn an_entry_that_is_confirmed_is_not_told_to_cite_what_came_back() {
+fn a_confirmed_entry_is_not_told_to_cite_what_came_back() {
     let mut desk = citing(Layout::Log);
     desk.host.prompt.0 = desk.section(0);
     let (mut desk, memory) = watching(desk);
@@ -295,7 +295,7 @@ fn an_entry_that_is_confirmed_is_not_told_to_cite_what_came_back() {
 }
 
 #[test]
-fn many_entries_whose_files_change_at_once_are_told_in_few_notes() {
+fn many_entries_with_changed_files_are_told_in_few_notes() {
     let entry = |at: usize| format!("- Limit {at}: ten calls, see `src/{at}.rs`\n");
     let mut desk = Desk::new(Layout::Log, &(0..60).map(entry).collect::<String>());
     let write = |desk: &Desk, limit: u32| {

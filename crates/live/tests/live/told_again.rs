@@ -108,3 +108,29 @@ fn what_changed_while_a_turn_was_cut_short_is_told() {
         assert_eq!(notes(&host).len(), 1, "{}", host.shown());
     }
 }
+
+#[test]
+fn an_own_edit_beside_a_read_that_was_faster_is_not_told() {
+    let mut host = Host::new(Settings::default());
+    host.user("look");
+    host.send();
+    let (before, after) = ("one\nline two\n", "one\nline 2\n");
+    host.write_file("a.rs", before);
+    let args = [
+        json!({ "path": "a.rs", "edits": [{ "oldText": "line two", "newText": "line 2" }] }),
+        json!({ "path": "a.rs" }),
+    ];
+    let [edit, read] = [host.next_id(), host.next_id()];
+    let [of_edit, of_read] = args.clone();
+    host.call_all(&[(edit.clone(), "edit", of_edit), (read.clone(), "read", of_read)]);
+    host.finished(&read, "read", &args[1], before, false);
+    host.write_file("a.rs", after);
+    host.finished(&edit, "edit", &args[0], "Replaced.", false);
+    for (id, tool, text) in [(edit, "edit", "Replaced."), (read, "read", before)] {
+        host.push_result(&id, tool, &json!([{ "type": "text", "text": text }]), false);
+    }
+    host.send();
+    host.user("go on");
+    host.send();
+    assert_eq!(notes(&host), [""; 0], "{}", host.shown());
+}

@@ -253,6 +253,7 @@ fn rules_of_cursor_and_of_agents_are_imported_as_rules() {
     );
     assert_eq!(texts(&of(&agents)), [(Some("Rules"), "Ask first."), (Some("Tests"), "Run all")]);
     fs::create_dir(rules.join("web")).unwrap();
+    fs::create_dir(rules.join(".git")).unwrap();
     let [left] = &of(&rules).findings[..] else { panic!("a folder is left out unsaid") };
     assert_eq!(left.words, "the folders in it are not read: 1, such as `web`");
 }

@@ -321,7 +321,7 @@ fn an_answer_in_the_fast_mode_is_of_a_model_of_its_own() {
 }
 
 #[test]
-fn what_goes_on_behind_a_repeated_history_follows_what_was_last() {
+fn what_follows_a_repeated_history_follows_what_was_last() {
     let mut claude = Claude(Vec::new());
     claude.user("u1", "", "One.").say("a1", "u1", 9_000, "First.");
     let copies = claude.0.clone();

@@ -99,8 +99,8 @@ fn owner_of(_found: &Metadata) -> (u32, u64) {
     (0, 0)
 }
 
-/// Whether git has a file, or may have it; then it belongs to the repository, or to a submodule that
-/// came with it. `None` where there is no repository: anybody may have put the file there.
+/// Whether git has a file, or may have it; then it belongs to the repository, or to one within it, as
+/// a submodule is. `None` where there is no repository: anybody may have put the file there.
 ///
 /// `path`: absolute.
 pub fn held_by_git(path: &Path) -> Option<bool> {

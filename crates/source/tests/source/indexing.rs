@@ -194,7 +194,7 @@ fn links_are_not_followed_and_only_regular_files_are_opened() {
 #[test]
 fn rules_without_end_are_not_read_and_their_folder_is_reported() {
     let folder = Folder::new(&[("a.md", "a"), ("pipe/b.md", "b"), ("huge/c.md", "c")]);
-    folder.write("huge/.gitignore", "*.log\n".repeat(1 << 16));
+    folder.write("huge/.gitignore", "*.log\n".repeat(1 << 20));
     let made = std::process::Command::new("mkfifo").arg(folder.path("pipe/.ignore")).status();
     assert!(made.unwrap().success());
     let report = folder.index_with(&["."], false);
