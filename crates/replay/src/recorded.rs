@@ -59,10 +59,25 @@ impl Usage {
     fn sent(self) -> u64 {
         self.input + self.cache_read + self.cache_write
     }
+
+    /// The cost of that, in uncached input tokens.
+    /// `is_split`: whether caches of both of Anthropic's lifetimes may occur, whatever the table is.
+    fn cost(self, prices: &Prices, is_split: bool) -> f64 {
+        let (read, write) = prices.at(self.sent());
+        let dearer = write / prices.write;
+        let write_of = |table| {
+            let table = Prices::preset(table).filter(|_| is_split);
+            table.map_or(write, |table| dearer * table.write)
+        };
+        as_f64(self.input) * dearer
+            + as_f64(self.cache_read) * read
+            + as_f64(self.cache_write - self.cache_write_1h) * write_of(SHORT)
+            + as_f64(self.cache_write_1h) * write_of(LONG)
+    }
 }
 
 /// A request, as the transcript has it.
-#[derive(Debug)]
+#[derive(Debug, Clone, Default, PartialEq)]
 struct Request {
     /// Index of its answer.
     answer: usize,
@@ -72,8 +87,9 @@ struct Request {
     shown: u64,
     /// What the provider counted, unless that cannot be.
     usage: Option<Usage>,
-    /// US dollars for a million uncached input tokens of its model, if known.
-    usd_per_million: Option<f64>,
+    /// Its model, and the name of that one's price table, if known.
+    model: String,
+    table: Option<&'static str>,
     /// Whether a compaction came right before it.
     is_compacted: bool,
 }
@@ -85,8 +101,6 @@ pub struct Recorded {
     pub model: Option<String>,
     /// The name of its price table.
     pub prices: &'static str,
-    /// US dollars for a million uncached input tokens of each request's model, if known.
-    pub usd_per_million: Vec<Option<f64>>,
     /// How many tokens of the provider's are one of ours.
     pub scale: f64,
     /// Tokens of system prompt and tools, by our count; `None` if no usage tells.
@@ -97,8 +111,7 @@ pub struct Recorded {
     pub compacted_at: Option<u64>,
     /// The window in which a plain host compacts there, by our count.
     pub window_tokens: Option<u64>,
-    /// What the provider counted for each request, and the index of its answer.
-    usage: Vec<(Option<Usage>, usize)>,
+    requests: Vec<Request>,
     /// Time of the first and the last message in ms, if known.
     span: Option<(i64, i64)>,
 }
@@ -134,24 +147,23 @@ impl Recorded {
         let mut recorded = Self {
             model,
             prices: prices.unwrap_or(USUAL_TABLE),
-            usd_per_million: requests.iter().map(|request| request.usd_per_million).collect(),
             scale,
             fixed_tokens,
             hidden,
             span,
-            usage: requests.iter().map(|request| (request.usage, request.answer)).collect(),
+            requests,
             ..Self::default()
         };
-        recorded.find_window(&requests);
+        recorded.find_window();
         recorded
     }
 
     /// The options as the transcript records them, as far as they follow it.
     pub fn options(&self, given: &Replaying, follows: Follows) -> Replaying {
         let mut replaying = given.clone();
-        if let Some(table) = Prices::preset(self.prices).filter(|_| follows.prices) {
-            let model = self.model.as_deref().unwrap_or_default();
-            replaying.prices = models::prices_of(model, table);
+        let model = self.model.as_deref().unwrap_or_default();
+        if let Some(prices) = models::prices_of(model, self.prices).filter(|_| follows.prices) {
+            replaying.prices = prices;
         }
         if follows.window {
             replaying.window_tokens = self.window_tokens;
@@ -164,13 +176,14 @@ impl Recorded {
 
     /// What is recorded, without its sums, beside the calls that were played, which get what was
     /// counted for them.
-    /// `prices`: name of the table.
+    /// `given`: name of the table of all requests; without, each has the prices of its own model.
     pub fn report(
         &self,
         series: &mut [CallReport],
         replaying: &Replaying,
-        prices: &str,
+        given: Option<&str>,
     ) -> RecordedReport {
+        let prices = given.unwrap_or(self.prices);
         let found = RecordedReport {
             model: self.model.clone(),
             prices: prices.to_owned(),
@@ -182,34 +195,27 @@ impl Recorded {
             to: self.span.map(|(_, to)| to),
             ..RecordedReport::default()
         };
-        // Caches of both lifetimes may occur in one session, whatever its table is.
-        let is_split = prices == self.prices && [SHORT, LONG].contains(&prices);
-        let write_of = |table| Prices::preset(table).map(|table| table.write);
-        let split = write_of(SHORT).zip(write_of(LONG)).filter(|_| is_split);
-        let requests = self.usage.iter().zip(&self.usd_per_million);
-        for (((usage, answer), list), call) in requests.zip(series) {
-            call.usd_per_million = *list;
-            let Some(usage) = usage else { continue };
-            let (read, write) = replaying.prices.at(usage.sent());
-            let dearer = write / replaying.prices.write;
-            let (short, long) =
-                split.map_or((write, write), |(short, long)| (dearer * short, dearer * long));
-            let cost = as_f64(usage.input) * dearer
-                + as_f64(usage.cache_read) * read
-                + as_f64(usage.cache_write - usage.cache_write_1h) * short
-                + as_f64(usage.cache_write_1h) * long;
+        for (request, call) in self.requests.iter().zip(series) {
+            let list = models::usd_per_million(&request.model);
+            call.usd_per_million = list;
+            let Some(usage) = request.usage else { continue };
+            let table = request.table.unwrap_or(self.prices);
+            let own = models::prices_of(&request.model, table).filter(|_| given.is_none());
+            let is_split = own.is_some() && [SHORT, LONG].contains(&table);
+            let cost = usage.cost(own.as_ref().unwrap_or(&replaying.prices), is_split);
             // What the host wrote down is by its model's prices, not by others.
             let written = usage.usd.filter(|_| prices == self.prices && cost > 0.0);
-            call.usd_per_million = written.map(|usd| 1e6 * usd / cost).or(*list);
+            call.usd_per_million = written.map(|usd| 1e6 * usd / cost).or(list);
             let (sent, output) = (as_f64(usage.sent()), as_f64(usage.output));
-            let hidden = scaled(self.hidden[*answer], self.scale);
+            let hidden = scaled(self.hidden[request.answer], self.scale);
             call.recorded = Some(Counted { tokens: sent, output, hidden, cost });
         }
         found
     }
 
     /// Finds how far the host let its window grow: as far as the largest request, if it compacted.
-    fn find_window(&mut self, requests: &[Request]) {
+    fn find_window(&mut self) {
+        let requests = &self.requests;
         if !requests.iter().any(|request| request.is_compacted) {
             return;
         }
@@ -230,8 +236,7 @@ impl Recorded {
 fn model_of(values: &[Value]) -> (Option<String>, Option<&'static str>) {
     let mut counts: Vec<((&str, &str), u64)> = Vec::new();
     for value in values.iter().filter(|value| is(value, "assistant")) {
-        let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
-        let model = (text("provider"), text("model"));
+        let model = model_in(value);
         match counts.iter_mut().find(|(known, _)| *known == model) {
             Some((_, count)) => *count += 1,
             None => counts.push((model, 1)),
@@ -250,6 +255,12 @@ fn model_of(values: &[Value]) -> (Option<String>, Option<&'static str>) {
     (name, table)
 }
 
+/// The provider and the model of an answer.
+fn model_in(answer: &Value) -> (&str, &str) {
+    let text = |key: &str| answer.get(key).and_then(Value::as_str).unwrap_or_default();
+    (text("provider"), text("model"))
+}
+
 fn is(value: &Value, role: &str) -> bool {
     value.get("role").and_then(Value::as_str) == Some(role)
 }
@@ -264,10 +275,9 @@ fn requests(values: &[Value], sizes: &[MeasuredMessage], counter: Counter) -> Ve
         }
         if message.speaker() == Speaker::Assistant {
             let usage = value.get("usage").map(usage_of);
-            let model = value.get("model").and_then(Value::as_str).unwrap_or_default();
-            let mut request = sizing.request(answer, usage, message.units);
-            request.usd_per_million = models::usd_per_million(model);
-            requests.push(request);
+            let (provider, model) = model_in(value);
+            let (model, table) = (model.to_owned(), models::table_of(provider, model));
+            requests.push(Request { model, table, ..sizing.request(answer, usage, message.units) });
         }
         sizing.units += message.units;
     }
@@ -306,7 +316,7 @@ impl Sizing {
         self.fixed = self.fixed.or(sent.map(|sent| sent.saturating_sub(before)));
         let shown = self.counter.tokens(shown);
         let is_compacted = is_summed || has_shrunk;
-        Request { answer, before, shown, usage, usd_per_million: None, is_compacted }
+        Request { answer, before, shown, usage, is_compacted, ..Request::default() }
     }
 }
 
@@ -426,7 +436,7 @@ mod tests {
         };
         near(recorded.fixed_tokens.unwrap(), 9_000.0);
         near(recorded.hidden[1], 200.0);
-        assert_eq!((recorded.prices, recorded.usd_per_million[0]), ("openai", Some(5.0)));
+        assert_eq!((recorded.prices, recorded.requests[0].model.as_str()), ("openai", "gpt-5.5"));
         assert_eq!((recorded.compacted_at, recorded.window_tokens), (None, None));
     }
 

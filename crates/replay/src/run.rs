@@ -30,8 +30,8 @@ pub fn replay_recorded(
     let replaying = recorded.options(given, follows);
     let hidden: &[u64] = if follows.sizes { &recorded.hidden } else { &[] };
     let mut report = replay(transcript, &replaying, hidden)?;
-    let prices = if follows.prices { recorded.prices } else { prices };
-    report.recorded = recorded.report(&mut report.series, &replaying, prices);
+    let given = (!follows.prices).then_some(prices);
+    report.recorded = recorded.report(&mut report.series, &replaying, given);
     report.sum_up();
     report.oracle = oracle.then(|| foreseen(transcript, &replaying, hidden)).transpose()?;
     Ok(report)

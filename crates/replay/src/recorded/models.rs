@@ -145,9 +145,10 @@ pub(super) fn table_of(provider: &str, model: &str) -> Option<&'static str> {
     of(model).or_else(|| of(provider))
 }
 
-/// The prices of a model: those of its provider's table, but for what it has of its own.
-pub(super) fn prices_of(model: &str, table: Prices) -> Prices {
-    let (name, mut prices) = (bare(model), table);
+/// The prices of a model: those of its provider's table, but for what it has of its own. `None` if no
+/// table has that name.
+pub(super) fn prices_of(model: &str, table: &str) -> Option<Prices> {
+    let (name, mut prices) = (bare(model), Prices::preset(table)?);
     if let Some((_, read, write)) = CACHES.iter().find(|(start, ..)| name.starts_with(start)) {
         prices.read = *read;
         prices.write = write.unwrap_or(prices.write);
@@ -156,7 +157,7 @@ pub(super) fn prices_of(model: &str, table: Prices) -> Prices {
         let (read, write) = (factor * prices.read, factor * prices.write);
         prices.tiers.push(Tier { above_tokens: *above, read, write });
     }
-    prices
+    Some(prices)
 }
 
 /// US dollars for a million uncached input tokens of a model, if its price is known. A variant, such
@@ -253,7 +254,7 @@ mod tests {
             ("gpt-5", "openai", (0.1, 1.0), (0.1, 1.0)),
             ("gemini-3-pro-preview", "gemini", (0.1, 1.0), (0.2, 2.0)),
         ] {
-            let prices = prices_of(model, Prices::preset(table).unwrap());
+            let prices = prices_of(model, table).unwrap();
             assert_eq!((prices.at(100_000), prices.at(300_000)), (short, long), "{model}");
         }
     }

@@ -249,6 +249,28 @@ fn a_model_with_prices_of_its_own_costs_these() {
 }
 
 #[test]
+fn each_request_costs_what_its_own_models_caches_cost() {
+    let cost = |models: [&str; 3], prices: bool| {
+        let answers = models.map(|model| {
+            let usage = json!({ "input": 0, "output": 9, "cacheRead": 100_000, "cacheWrite": 2_000, "cacheWrite1h": 1_000 });
+            let said = json!([{ "type": "text", "text": "Yes." }]);
+            json!({ "role": "assistant", "model": model, "usage": usage, "content": said })
+                .to_string()
+        });
+        let session = transcript(&[&[user("Go.", 1)], &answers[..]].concat());
+        let replaying = replaying(Sender::Host(HostRule::Plain));
+        let follows = Follows { prices, window: true, sizes: true };
+        replay_recorded(&session, &replaying, follows, "x", false).unwrap().recorded.cost
+    };
+    let (opus, sonnet, haiku) = ("claude-opus-5-5", "claude-sonnet-5", "claude-haiku-5-5");
+    let claude = (cost([opus, sonnet, opus], true), cost([haiku, opus, haiku], true));
+    assert_eq!(claude, (2.0 * 8_250.0 + 13_250.0, 2.0 * 66_250.0 + 8_250.0));
+    // OpenAI's caches have one lifetime; prices that are given are those of all.
+    let others = (cost([opus, opus, "gpt-5.5"], true), cost([haiku, opus, "gpt-5.5"], false));
+    assert_eq!(others, (2.0 * 8_250.0 + 12_000.0, 3.0 * 12_500.0));
+}
+
+#[test]
 fn a_replay_reads_no_file_of_this_machine() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("notes.md");
