@@ -55,7 +55,11 @@ fn letters(secret: &str) -> bool {
 pub(super) fn mixed(value: &str) -> bool {
     let value = value.trim_end_matches(['.', ',', ';', '?', '!']);
     let runs = value.split(|c: char| !c.is_ascii_alphanumeric());
-    value.len() >= 12 && !is_path(value) && no_placeholder(value) && runs.into_iter().any(is_chance)
+    value.len() >= 12
+        && !is_path(value)
+        && !is_address(value)
+        && no_placeholder(value)
+        && runs.into_iter().any(is_chance)
 }
 
 /// Whether a run alternates between letters and digits too often to be a name with a number.
@@ -65,6 +69,12 @@ fn is_chance(run: &str) -> bool {
     let digits = bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
     let changes = bytes.windows(2).filter(|pair| class(pair[0]) != class(pair[1])).count();
     digits > 0 && digits < bytes.len() && bytes.len() >= 8 && changes >= 3 && distinct(run) >= 7
+}
+
+/// Whether a value is an address of an account or a contract, which everybody may see.
+fn is_address(value: &str) -> bool {
+    let hex = value.strip_prefix("0x").unwrap_or_default();
+    hex.len() == 40 && hex.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Whether a value is a path, a member expression (`process.env.API_KEY2`), or the name of a call.
