@@ -46,13 +46,23 @@ const SHARED_BLOCKS: [&str; 4] = ["text", "thinking", "think", "image"];
 /// Responses API, and the first rollouts of Codex.
 const LISTS: [&str; 3] = ["messages", "input", "items"];
 
+/// Where messages and items have what they say.
+const SAID: [&str; 7] = [
+    "/role",
+    "/content",
+    "/tool_calls/0/id",
+    "/tool_calls/0/function",
+    "/function_call",
+    "/call_id",
+    "/arguments",
+];
+
 /// What a file of messages is, by the marks on its lines; `None` if it is not a list of messages.
 ///
 /// # Errors
 /// The line to look at and what is wrong with it.
 pub(super) fn form_of(lines: &[Line<'_>]) -> Option<Result<Format, (u64, String)>> {
-    let is_message = |line: &Line<'_>| line.text_at("role").is_some() && has_content(line);
-    if !lines.iter().any(is_message) {
+    if !lines.iter().any(|line| is_message(&line.object)) {
         return None;
     }
     let mut marks = Marks::default();
@@ -91,13 +101,12 @@ pub(super) fn unfolded(mut lines: Vec<Line<'_>>) -> Vec<Line<'_>> {
         value.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(Value::is_object))
     };
     let mut keys = LISTS.iter().filter(|key| one.object.get(**key).is_some_and(is_list));
-    let Some(Value::Array(list)) = keys.next().and_then(|key| one.object.remove(*key)) else {
-        return lines;
-    };
+    let Some(key) = keys.next() else { return lines };
+    let Some(Value::Array(mut list)) = one.object.remove(*key) else { return lines };
     let (number, model) = (one.number, one.object.remove("model"));
     let head = one.object.remove("session");
-    let answer = answer_beside(&mut one.object);
-    let lines = objects(head.into_iter().chain(list).chain(answer).collect());
+    add_answer(&mut list, &mut one.object, key);
+    let lines = objects(head.into_iter().chain(list).collect());
     let line = |mut object: Map<String, Value>| {
         if let Some(model) = &model {
             object.entry("model").or_insert_with(|| model.clone());
@@ -107,19 +116,37 @@ pub(super) fn unfolded(mut lines: Vec<Line<'_>>) -> Vec<Line<'_>> {
     lines.map(line).collect()
 }
 
-/// The answer that logs have beside the list, with what was counted for it: a message, or items.
-fn answer_beside(object: &mut Map<String, Value>) -> Vec<Value> {
-    let usage = object.remove("usage");
+/// Adds the answer that logs have beside a list, with what was counted for it: a message, or items. The
+/// list may end with it already.
+fn add_answer(list: &mut Vec<Value>, object: &mut Map<String, Value>, key: &str) {
     let choice = object.get("choices").and_then(|choices| choices.pointer("/0/message").cloned());
-    let mut answer = match choice.or_else(|| object.remove("output")) {
+    let answer = match choice.or_else(|| object.remove("output")) {
         Some(Value::Array(items)) => items,
-        Some(message @ Value::Object(_)) => vec![message],
-        _ => Vec::new(),
+        Some(message) if key == "messages" => vec![message],
+        _ => return,
     };
-    if let Some((Value::Object(last), usage)) = answer.last_mut().zip(usage) {
+    if answer.is_empty() || !answer.iter().all(is_of_answer) {
+        return;
+    }
+    let end = list.len().saturating_sub(answer.len());
+    if !answer.iter().map(said).eq(list[end..].iter().map(said)) {
+        list.extend(answer);
+    }
+    if let Some((Value::Object(last), usage)) = list.last_mut().zip(object.remove("usage")) {
         last.entry("usage").or_insert(usage);
     }
-    answer
+}
+
+/// Whether it is a message, or another item of the Responses API. Programs have results of their own under
+/// the same key.
+fn is_of_answer(value: &Value) -> bool {
+    let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
+    value.as_object().is_some_and(is_message) || kind == "reasoning" || kind.ends_with("_call")
+}
+
+/// What tells an answer or an item from others, without what only one of two copies may have.
+fn said(value: &Value) -> [Option<&Value>; 7] {
+    SAID.map(|place| value.pointer(place).filter(|said| !said.is_null() && **said != ""))
 }
 
 /// Whether a role is a program's note between messages: one with `_`, or how mini-SWE-agent ended.
@@ -127,11 +154,15 @@ fn is_note(role: &str) -> bool {
     role.starts_with('_') || role == "exit"
 }
 
-fn has_content(line: &Line<'_>) -> bool {
-    let content = line.object.get("content");
+fn is_message(object: &Map<String, Value>) -> bool {
+    object.get("role").is_some_and(Value::is_string) && has_content(object)
+}
+
+fn has_content(object: &Map<String, Value>) -> bool {
+    let content = object.get("content");
     content.is_some_and(|content| content.is_string() || content.is_array() || content.is_null())
-        || line.object.contains_key("tool_calls")
-        || line.object.contains_key("function_call")
+        || object.contains_key("tool_calls")
+        || object.contains_key("function_call")
 }
 
 /// The marks of the forms on the lines of a file.
@@ -167,7 +198,7 @@ impl Marks {
             Some(format!("has the role `{role}`, which no list of messages has"))
         } else if ["tool", "function"].contains(&role) && !names.iter().any(|key| has(key)) {
             Some("is the result of a tool without its call".to_owned())
-        } else if !has_content(line) {
+        } else if !has_content(&line.object) {
             Some("is a message without content".to_owned())
         } else {
             self.blocks(line)

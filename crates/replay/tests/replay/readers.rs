@@ -245,6 +245,51 @@ fn the_answer_beside_its_request_is_read() {
 }
 
 #[test]
+fn what_is_no_answer_beside_a_list_is_left() {
+    let list =
+        json!([{ "role": "user", "content": "Go." }, { "role": "assistant", "content": "Done." }]);
+    for output in [
+        json!({ "completion": "Done." }),
+        json!([{ "text": "Done." }]),
+        json!([{ "role": "assistant", "content": "Done." }, "end"]),
+        json!({ "role": "assistant", "text": "Done." }),
+        json!({ "type": "report" }),
+        json!("Done."),
+    ] {
+        let read = read(&json!({ "messages": list, "output": output }).to_string());
+        assert_eq!(gist(&read), ["user: Go.", "assistant: Done."], "{output}");
+    }
+    let text = json!([{ "type": "output_text", "text": "Done." }]);
+    let input = json!([{ "role": "user", "content": "Go." }, { "type": "message", "role": "assistant", "content": text }]);
+    let output = json!({ "role": "assistant", "content": "More." });
+    let told = read(&json!({ "input": input, "output": output }).to_string());
+    assert_eq!(gist(&told), ["user: Go.", "assistant: Done."]);
+}
+
+#[test]
+fn an_answer_that_ends_its_list_counts_once() {
+    let asked = json!({ "role": "user", "content": "Go." });
+    let counts = json!({ "prompt_tokens": 30, "completion_tokens": 2 });
+    let calls = json!([{ "id": "c", "type": "function", "function": { "name": "look", "arguments": "{}" } }]);
+    for (listed, chosen, requests) in [
+        (json!({ "content": "Done." }), json!({ "content": "Done.", "refusal": null }), 1),
+        (json!({ "tool_calls": calls }), json!({ "content": "", "tool_calls": calls }), 1),
+        (json!({ "content": "Do" }), json!({ "content": "ne." }), 2),
+    ] {
+        let [mut list, mut choices] = [json!([asked, listed]), json!([{ "message": chosen }])];
+        (list[1]["role"], choices[0]["message"]["role"]) = ("assistant".into(), "assistant".into());
+        let log = json!({ "messages": list, "choices": choices });
+        assert_eq!(read(&log.to_string()).held.requests, requests, "{log}");
+    }
+    let said = json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "Done." }] });
+    let log =
+        json!({ "model": "gpt-x", "input": [asked, said], "output": [said], "usage": counts });
+    let read = read(&log.to_string());
+    assert_eq!(gist(&read), ["user: Go.", "assistant: Done."]);
+    assert_eq!(counted(&read), ("gpt-x".to_owned(), [30, 2, 0, 0]));
+}
+
+#[test]
 fn what_codex_says_was_written_to_a_cache_is_no_plain_input() {
     let usage = json!({ "input_tokens": 30, "cached_input_tokens": 20, "cache_write_input_tokens": 7, "output_tokens": 2 });
     let said = json!([{ "type": "output_text", "text": "Done." }]);
