@@ -87,6 +87,8 @@ struct Request {
     shown: u64,
     /// What the provider counted, unless that cannot be.
     usage: Option<Usage>,
+    /// The same for requests of the model before it that led to the same answer.
+    earlier: Vec<Usage>,
     /// Its model, and the name of that one's price table, if known.
     model: String,
     table: Option<&'static str>,
@@ -202,7 +204,9 @@ impl Recorded {
             let table = request.table.unwrap_or(self.prices);
             let own = models::prices_of(&request.model, table).filter(|_| given.is_none());
             let is_split = own.is_some() && [SHORT, LONG].contains(&table);
-            let cost = usage.cost(own.as_ref().unwrap_or(&replaying.prices), is_split);
+            let prices_of_it = own.as_ref().unwrap_or(&replaying.prices);
+            let cost_of = |usage: Usage| usage.cost(prices_of_it, is_split);
+            let cost = cost_of(usage) + request.earlier.iter().copied().map(cost_of).sum::<f64>();
             // What the host wrote down is by its model's prices, not by others.
             let written = usage.usd.filter(|_| prices == self.prices && cost > 0.0);
             call.usd_per_million = written.map(|usd| 1e6 * usd / cost).or(list);
@@ -277,7 +281,10 @@ fn requests(values: &[Value], sizes: &[MeasuredMessage], counter: Counter) -> Ve
             let usage = value.get("usage").map(usage_of);
             let (provider, model) = model_in(value);
             let (model, table) = (model.to_owned(), models::table_of(provider, model));
-            requests.push(Request { model, table, ..sizing.request(answer, usage, message.units) });
+            let earlier = value.pointer("/usage/earlier").and_then(Value::as_array);
+            let earlier = earlier.into_iter().flatten().map(usage_of).collect();
+            let request = sizing.request(answer, usage, message.units);
+            requests.push(Request { earlier, model, table, ..request });
         }
         sizing.units += message.units;
     }

@@ -303,9 +303,10 @@ fn of_several_requests_in_an_answer_the_last_counts() {
     }
     let read = claude.read();
     let answer: Value = serde_json::from_str(&read.messages[1]).unwrap();
-    let counts = json!({ "input": 2, "output": 10, "cacheRead": 9_500, "cacheWrite": 0 });
+    let earlier = json!([{ "input": 2, "output": 5, "cacheRead": 9_000, "cacheWrite": 0 }]);
+    let counts = json!({ "input": 2, "output": 10, "cacheRead": 9_500, "cacheWrite": 0, "earlier": earlier });
     assert_eq!(answer["usage"], counts);
-    let said = "requests within an answer, such as to an advisor, whose cost is not counted: 2";
+    let said = "requests within an answer, such as to an advisor, whose cost is not counted: 1";
     assert_eq!(read.notes, [said]);
 }
 

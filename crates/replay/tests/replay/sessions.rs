@@ -249,6 +249,21 @@ fn a_model_with_prices_of_its_own_costs_these() {
 }
 
 #[test]
+fn each_request_of_its_model_for_an_answer_costs() {
+    let part = |read: u64| json!({ "input": 2, "output": 5, "cacheRead": read, "cacheWrite": 1_000, "cacheWrite1h": 600 });
+    let mut usage = part(9_500);
+    usage["earlier"] = json!([part(9_000), part(500)]);
+    let said = json!([{ "type": "text", "text": "Yes." }]);
+    let answer =
+        json!({ "role": "assistant", "model": "claude-opus-5", "usage": usage, "content": said });
+    let follows = Follows { prices: true, window: true, sizes: true };
+    let session = transcript(&[user("Go.", 1), answer.to_string()]);
+    let replaying = replaying(Sender::Host(HostRule::Plain));
+    let report = replay_recorded(&session, &replaying, follows, "x", false).unwrap().recorded;
+    assert_eq!((report.tokens, report.cost), (10_502.0, 6.0 + 1_900.0 + 3.0 * 1_700.0));
+}
+
+#[test]
 fn each_request_costs_what_its_own_models_caches_cost() {
     let cost = |models: [&str; 3], prices: bool| {
         let answers = models.map(|model| {

@@ -243,16 +243,24 @@ fn texts_in(value: &Value) -> String {
     }
 }
 
-/// The counts of Anthropic's `usage` in pi-ai's terms. Where several requests made one answer, the input is
-/// that of the last, which is as large as the conversation.
+/// The counts of Anthropic's `usage` in pi-ai's terms. Where several requests of the model made one answer,
+/// the input is that of the last, which is as large as the conversation, and `earlier` has the others.
 pub(in crate::transcript) fn usage_of(counts: &Value) -> Value {
-    let is_of_model = |one: &&Value| one["type"] == "message" || one["type"] == "fallback_message";
-    let last = iterations(counts).iter().rfind(is_of_model).filter(|_| inner_requests(counts) > 0);
-    let sent = last.unwrap_or(counts);
+    let own = own_requests(counts);
+    let Some((last, earlier)) = own.split_last() else { return counts_of_pi(counts, counts) };
+    let mut usage = counts_of_pi(last, counts);
+    if !earlier.is_empty() {
+        usage["earlier"] = earlier.iter().map(|one| counts_of_pi(one, one)).collect();
+    }
+    usage
+}
+
+/// `sent`: what was counted for a request; `answer`: for its answer.
+fn counts_of_pi(sent: &Value, answer: &Value) -> Value {
     let count = |key: &str| sent.get(key).and_then(count_of).unwrap_or_default();
     let mut counts_of_pi = usage(
         count("input_tokens"),
-        counts.get("output_tokens").and_then(count_of).unwrap_or_default(),
+        answer.get("output_tokens").and_then(count_of).unwrap_or_default(),
         count("cache_read_input_tokens"),
         count("cache_creation_input_tokens"),
     );
@@ -264,13 +272,25 @@ pub(in crate::transcript) fn usage_of(counts: &Value) -> Value {
     counts_of_pi
 }
 
-/// The note about requests that the provider made for an answer besides the one that is counted.
+/// The note about requests that the provider made for an answer besides those of the model itself.
 pub(in crate::transcript) const INNER: &str =
     "requests within an answer, such as to an advisor, whose cost is not counted";
 
 /// How many they are.
 pub(in crate::transcript) fn inner_requests(counts: &Value) -> usize {
-    iterations(counts).len().saturating_sub(1)
+    iterations(counts).len().saturating_sub(own_requests(counts).len().max(1))
+}
+
+/// The requests of the model itself, of several that made one answer.
+fn own_requests(counts: &Value) -> Vec<&Value> {
+    let all = iterations(counts);
+    let is_of_model = |one: &&Value| one["type"] == "message" || one["type"] == "fallback_message";
+    let last = all.iter().rfind(is_of_model).filter(|_| all.len() > 1);
+    // Before a model that stands in for another, there are that one's requests.
+    let is_own = |one: &&Value| {
+        last.is_some_and(|last| ["type", "model"].iter().all(|key| one[*key] == last[*key]))
+    };
+    all.iter().filter(is_own).collect()
 }
 
 fn iterations(counts: &Value) -> &[Value] {
