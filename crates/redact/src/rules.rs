@@ -241,7 +241,7 @@ mod tests {
         let allowed = lists.flat_map(|list| [&list.secrets, &list.matches, &list.lines]).flatten();
         let patterns: Vec<&Pattern> =
             rules.all.iter().map(|rule| &rule.pattern).chain(allowed).collect();
-        assert_eq!(patterns.len(), 28 + 197 + 28);
+        assert_eq!(patterns.len(), 28 + 197 + 27);
         for pattern in patterns {
             assert!(!pattern.text.is_empty());
             assert!(pattern.regex().is_some(), "{}", pattern.text);
