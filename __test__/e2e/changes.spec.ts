@@ -125,7 +125,7 @@ describe("a file that the model has read", () => {
   });
 });
 
-test("a file that a command changed is stored by the next call", async () => {
+test("a written file that a command changed is stored and told", async () => {
   const held: (string | null)[] = [];
   const steps = [
     { calls: [call("write", { path: "b.txt", content: "one\n" })] },
@@ -145,7 +145,8 @@ test("a file that a command changed is stored by the next call", async () => {
   );
   expect(await run(sandbox)).toMatchObject({ code: 0, stderr: "" });
   expect(held).toEqual(["two\n"]);
-  expect(count(model, "changed on disk")).toBe(0);
+  expect(count(model, "b.txt changed on disk")).toBe(1);
+  expect(newest(model, 2)).toContain("-one\n+two");
 });
 
 describe("an edit that fails", () => {
