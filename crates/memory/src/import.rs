@@ -161,7 +161,9 @@ impl ImportPlan {
 
     /// Entries and topic files of a folder with our layout: an index, and files that it links to.
     fn memory(&mut self, folder: &Path, origin: &str) -> Vec<Draft> {
-        let is_markdown = |name: &str| !name.starts_with('.') && name.ends_with(".md");
+        let is_markdown = |name: &str| {
+            !name.starts_with('.') && Path::new(name).extension().is_some_and(|end| end == "md")
+        };
         let names = self.listed(folder, is_markdown);
         let topics: Vec<(String, String)> = names
             .iter()

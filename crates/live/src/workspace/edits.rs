@@ -66,7 +66,11 @@ impl LiveSession {
         else {
             return Ok(None);
         };
-        if lines_of(text).eq(lines_of(now)) {
+        let file = location.id()?;
+        let before = self.state().version(&file);
+        let before = before.and_then(|version| self.journal.text(&file, version).ok());
+        // Where the file is as before, another extension's tool wrote elsewhere, as into a sandbox.
+        if lines_of(text).eq(lines_of(now)) || before.is_some_and(|before| *before == **now) {
             return Ok(None);
         }
         let indexed = self.index_reported_change(location, cause, id, call)?;

@@ -51,6 +51,7 @@ fn a_change_of_a_text_that_the_model_wrote_is_told() {
     host.send();
     is_told_once(&mut host);
     host.restart();
+    host.write_file("a.rs", "one\n");
     host.tool("write", &write_of("one\n"), "Written.");
     host.write_file("a.rs", "two\n");
     work(&mut host);
@@ -69,6 +70,19 @@ fn what_a_formatter_made_of_it_at_once_is_told() {
         let host = writer(Settings::default(), &ends);
         assert_eq!(notes(&host), 0, "{}", host.shown());
     }
+}
+
+#[test]
+fn a_text_that_was_written_elsewhere_is_not_told() {
+    let mut host = Host::new(Settings::default());
+    host.user("make it");
+    host.write_file("a.rs", "of the host\n");
+    host.tool("read", &json!({ "path": "a.rs" }), "of a sandbox\n");
+    host.send();
+    host.tool("write", &write_of(TEXT), "Written in the sandbox.");
+    host.send();
+    work(&mut host);
+    assert_eq!(notes(&host), 0, "{}", host.shown());
 }
 
 #[test]
