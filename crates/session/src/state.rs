@@ -6,6 +6,7 @@
 mod asked;
 mod branches;
 mod continued;
+mod effects;
 mod glimpses;
 mod held;
 mod host_calls;
@@ -27,6 +28,7 @@ pub use self::asked::Asked;
 use self::branches::Branches;
 pub use self::branches::LeftSums;
 use self::continued::Continued;
+pub use self::effects::Effect;
 use self::glimpses::Glimpses;
 pub use self::held::Ended;
 use self::kept::Kept;
@@ -56,17 +58,6 @@ use super::sets::{ActiveView, Sets};
 use super::showings::Showings;
 use super::treatment::{Fold, Treatment};
 use base::object::{FileStamp, Handle, Hash, ObjectId};
-
-/// What a tool call did, recorded when it ran. Its result arrives with the host's next list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Effect {
-    /// It read a version of a file.
-    Read(ObjectId, Hash),
-    /// It changed a file in this way, and made a version.
-    Changed(ObjectId, Hash, Cause),
-    /// It activated lines of a version of an object.
-    Activated(Activation),
-}
 
 /// Size of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -412,52 +403,6 @@ impl Session {
         }
         self.effects.push((call.clone(), Effect::Activated(activation)));
         self.asked.extend(Asked::of(event));
-    }
-
-    /// Removes the effect that a result shows, so that no other result claims it.
-    fn use_effect(&mut self, at: u64) {
-        let Some(message) = self.chat.get(at) else { return };
-        let (Some(call), MessageKind::Result(fact)) = (message.key.calls.first(), &message.kind)
-        else {
-            return;
-        };
-        let is_shown = |effect: &Effect| match (effect, &fact.shows) {
-            (Effect::Read(file, read), Shows::File { object, version, .. }) => {
-                file == object && read == version
-            }
-            (Effect::Changed(file, ..), Shows::Change { object }) => file == object,
-            (Effect::Activated(activated), Shows::Activated { object, version, ranges, .. }) => {
-                activated.object == *object
-                    && activated.version == *version
-                    && activated.ranges == *ranges
-            }
-            _ => false,
-        };
-        let place = self.effects.iter().position(|(id, effect)| id == call && is_shown(effect));
-        let Some(place) = place else { return };
-        let (_, effect) = self.effects.remove(place);
-        if let (Effect::Changed(file, version, cause), Some(toolcall)) = (&effect, &fact.object) {
-            self.files.made_by(toolcall, file, (version.clone(), *cause));
-        }
-        if let Shows::Activated { also, .. } = &fact.shows {
-            let is_also = |effect: &Effect| matches!(effect, Effect::Activated(activated) if also.contains(activated));
-            self.effects.retain(|(id, effect)| id != call || !is_also(effect));
-        }
-        self.come_in(&effect);
-    }
-
-    /// Text of a file comes in that a call read or wrote. The file may have changed since, and been
-    /// looked at, as where the session was resumed in the midst of a turn.
-    fn come_in(&mut self, effect: &Effect) {
-        let (Effect::Read(file, version) | Effect::Changed(file, version, Cause::Written)) = effect
-        else {
-            return;
-        };
-        let mut others = self.effects.iter().map(|(_, effect)| effect);
-        let changed = others.any(|it| matches!(it, Effect::Changed(other, ..) if other == file));
-        if !changed && !self.stands(file) {
-            self.files.come_in(file, version);
-        }
     }
 
     /// A tool result activates its object and the file that it shows. A result without text (an
